@@ -72,11 +72,11 @@ function grepAccess({ path = '.', glob }: Input, cwd: string): readonly Access[]
   return [root, join(root, glob)].map((touched) => ({ type: 'read', path: touched }));
 }
 
-async function grepFiles(input: Input, around: ToolContext, signal: AbortSignal): Promise<ToolOutput> {
+async function grepFiles(input: Input, toolContext: ToolContext, signal: AbortSignal): Promise<ToolOutput> {
   const filter = input.glob === undefined ? EVERY_PATH : parsePathFilter(input.glob);
   if (typeof filter === 'string') return errorOutput(filter);
   const { path = '.', pattern, literal = false, ignoreCase = false, context = 0 } = input;
-  const real = await around.resolve(absolutePath(path, around.cwd), 'read');
+  const real = await toolContext.resolve(absolutePath(path, toolContext.cwd), 'read');
   const isDirectory = (await stat(real)).isDirectory();
   const search: Search = {
     pattern,
@@ -86,8 +86,8 @@ async function grepFiles(input: Input, around: ToolContext, signal: AbortSignal)
     directory: isDirectory ? real : dirname(real),
     files: isDirectory ? filter : { name: basename(real) },
   };
-  const lines = searchLines(search, searchEnvironment(around), signal);
-  const readable = isDirectory ? onlyReadable(lines, real, around) : lines;
+  const lines = searchLines(search, searchEnvironment(toolContext), signal);
+  const readable = isDirectory ? onlyReadable(lines, real, toolContext) : lines;
   const found = await collect(readable, Math.min(input.limit ?? DEFAULT_LIMIT, MAX_LIMIT));
   return toOutput(pattern, found, isDirectory ? (file) => join(path, file) : () => path);
 }

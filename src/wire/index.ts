@@ -32,7 +32,7 @@ export {
 export { containFailures } from './contain-failures.ts';
 export { BODY_LIMITS, type BodyLimits, unreadableMessage, readJsonBody } from './http/server-body.ts';
 export { type GuardOptions, guardRequest, refuseDuplicates } from './http/server-guard.ts';
-export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http/server-refusal.ts';
+export { type HttpRefusal, httpRefusal, httpRefusalFrom } from './http/server-refusal.ts';
 export { findRoute, type RouteAddress, type RouteMatch } from './http/server-routes.ts';
 export {
   answerRpc,

@@ -7,7 +7,7 @@ const PROJECT = { read: ['/project'], write: ['/project'] };
 /** What becomes of writing a file. */
 function verdictOn(path: string, rules: readonly Rule[]): string {
   return judge(
-    { tool: 'write', access: [{ type: 'write', path, place: { real: path } }] },
+    { tool: 'write', access: [{ type: 'write', path, location: { real: path } }] },
     { mode: 'workspace-write', rules, scope: PROJECT, sandboxed: false },
   ).decision;
 }

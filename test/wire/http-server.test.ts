@@ -7,7 +7,7 @@ import {
   guardRequest,
   type HttpServerOptions,
   httpRefusal,
-  httpRefusalIn,
+  httpRefusalFrom,
   networkKey,
   RateTable,
   readJsonBody,
@@ -21,7 +21,7 @@ function caughtRefusal(call: () => unknown): { readonly status?: number; readonl
     call();
     return {};
   } catch (thrown) {
-    return httpRefusalIn(asPolypodError(thrown)) ?? {};
+    return httpRefusalFrom(asPolypodError(thrown)) ?? {};
   }
 }
 
@@ -38,7 +38,7 @@ async function mirror(more: Partial<HttpServerOptions> = {}) {
         const body = await readJsonBody(sent, { bytes: 100, depth: 3 });
         response.end(JSON.stringify({ body, requestId }));
       } catch (thrown) {
-        const { status = 500, code = '' } = httpRefusalIn(asPolypodError(thrown)) ?? {};
+        const { status = 500, code = '' } = httpRefusalFrom(asPolypodError(thrown)) ?? {};
         if (!response.destroyed) response.writeHead(status, { connection: 'close' }).end(code);
       }
     },
@@ -280,7 +280,7 @@ describe('a refusal', () => {
   it('carries its status and is distinguishable from other errors', () => {
     const error = httpRefusal(429, 'rate_limited', 'too often', { details: { a: 1 } });
     expect(error.code).toBe('overloaded');
-    expect(httpRefusalIn(error)).toEqual({ status: 429, code: 'rate_limited', details: { a: 1 } });
-    expect(httpRefusalIn(new PolypodError('internal', 'x', { cause: new Error('y') }))).toBeUndefined();
+    expect(httpRefusalFrom(error)).toEqual({ status: 429, code: 'rate_limited', details: { a: 1 } });
+    expect(httpRefusalFrom(new PolypodError('internal', 'x', { cause: new Error('y') }))).toBeUndefined();
   });
 });

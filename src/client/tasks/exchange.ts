@@ -10,7 +10,7 @@ import {
   stringOf,
   systemCodeOf,
 } from '../../base/index.ts';
-import { type HttpResponse, httpRefusal, httpRefusalIn, type Transport } from '../../wire/index.ts';
+import { type HttpResponse, httpRefusal, httpRefusalFrom, type Transport } from '../../wire/index.ts';
 
 /** Where the server is, and as whom it is asked. */
 export interface TasksServer {
@@ -60,7 +60,7 @@ export async function openFor(
 
 /** Whether the same may come off if it is tried again: the connection failed, or the server cannot just now. */
 export function isPassing(error: PolypodError): boolean {
-  const status = httpRefusalIn(error)?.status;
+  const status = httpRefusalFrom(error)?.status;
   if (status !== undefined) return PASSING.has(status);
   const code = failureIn(error);
   return code !== undefined && !isTlsFailure(code);
@@ -102,7 +102,7 @@ export function isSilence(thrown: unknown): boolean {
 
 /** How long the server wants to be left alone, in seconds. */
 export function retryAfter(error: PolypodError): number | undefined {
-  return numberOf(httpRefusalIn(error)?.details?.retryAfter);
+  return numberOf(httpRefusalFrom(error)?.details?.retryAfter);
 }
 
 async function send(place: TasksServer, asked: Asked, signal: AbortSignal): Promise<HttpResponse> {

@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts';
 import { asPolypodError, derivedAbort, type JsonObject, PolypodError, uuidv7 } from '../../base/index.ts';
-import { httpRefusalIn, httpTransport, type Transport } from '../../wire/index.ts';
+import { httpRefusalFrom, httpTransport, type Transport } from '../../wire/index.ts';
 import { type Backoff, DEFAULT_BACKOFF } from '../backoff.ts';
 import { EventReader } from './event-reader.ts';
 import { askFor, CUT, cutOff, failureIn, isPassing, openFor, silence, type TasksServer } from './exchange.ts';
@@ -142,7 +142,7 @@ export class TasksClient {
       leave();
       const error = asPolypodError(thrown);
       if (isLate) return { type: 'impossible', why: 'no stream opens' };
-      if (STREAMLESS.has(httpRefusalIn(error)?.status ?? 0))
+      if (STREAMLESS.has(httpRefusalFrom(error)?.status ?? 0))
         return { type: 'impossible', why: 'the server has no streams' };
       throw error;
     } finally {

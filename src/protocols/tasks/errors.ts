@@ -1,5 +1,5 @@
 import { type ErrorCode, errorText, type PolypodError, shape } from '../../base/index.ts';
-import { type HttpRefusal, httpRefusal, httpRefusalIn } from '../../wire/index.ts';
+import { type HttpRefusal, httpRefusal, httpRefusalFrom } from '../../wire/index.ts';
 import type { ErrorReply } from './wire.ts';
 
 /** Our codes as the wire has them. */
@@ -23,7 +23,7 @@ export interface WireError extends HttpRefusal {
 /** What a client is told of an error. Of a bug it gets the request's id and no more. */
 export function wireError(error: PolypodError, requestId: string): WireError {
   const [status, word] = CODES[error.code];
-  const refusal = httpRefusalIn(error) ?? { status, code: word };
+  const refusal = httpRefusalFrom(error) ?? { status, code: word };
   const isBug = error.code === 'internal';
   const message = isBug
     ? 'something is broken here: the log knows what, under this request id'

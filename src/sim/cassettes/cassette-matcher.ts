@@ -1,7 +1,7 @@
 import { isObject, PolypodError, type Redact, redactor } from '../../base/index.ts';
 import { type Cassette, recordedBody } from './cassette.ts';
 import type { Recording } from './cassette-folder.ts';
-import { urlWithoutCredentials, secretsIn } from './cassette-secrets.ts';
+import { urlWithoutCredentials, findSecrets } from './cassette-secrets.ts';
 import { type Difference, differences } from './json-difference.ts';
 
 /** A request to look up. */
@@ -38,7 +38,7 @@ export class CassetteMatcher {
     );
     const matching = this.#matching(key);
     const recording = matching.find((one) => !this.#used.has(one)) ?? matching.at(-1);
-    if (recording === undefined) throw noMatch(key, this.#recordings, redactor(secretsIn(request)));
+    if (recording === undefined) throw noMatch(key, this.#recordings, redactor(findSecrets(request)));
     this.#used.add(recording);
     return recording.cassette;
   }

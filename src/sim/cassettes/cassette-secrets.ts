@@ -6,7 +6,7 @@ import type { Cassette, Chunk, RecordedError, RecordedRequest, RecordedResponse 
  * shared.
  */
 export function redactCassette(cassette: Cassette, secrets: Iterable<string>): Cassette {
-  const encodings = [...secrets, ...secretsIn(cassette.request)].flatMap(encodingsOf);
+  const encodings = [...secrets, ...findSecrets(cassette.request)].flatMap(encodingsOf);
   const clean = redactor(encodings);
   const cleanBytes = redactor(encodings.map((value) => Buffer.from(value).toString('latin1')));
   return {
@@ -17,7 +17,7 @@ export function redactCassette(cassette: Cassette, secrets: Iterable<string>): C
 }
 
 /** Returns the values of secret headers and query parameters of the request. */
-export function secretsIn({ url, headers }: Pick<RecordedRequest, 'url' | 'headers'>): string[] {
+export function findSecrets({ url, headers }: Pick<RecordedRequest, 'url' | 'headers'>): string[] {
   const inHeaders = Object.entries(headers).filter(([name]) => isSecretHeader(name));
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const inQuery = [...(address?.searchParams ?? [])].filter(([name]) => isSecretParameter(name));

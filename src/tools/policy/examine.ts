@@ -32,7 +32,7 @@ async function examineAccess(access: Access, fileFacts: FileFacts): Promise<Judg
     access.type === 'write' && 'after' in access
       ? { runsNothingNew: await keepsExecutedParts(access.path, location, access.after, fileFacts) }
       : await knownContent(access.path, location, fileFacts);
-  return { type: access.type, path: access.path, place: location, ...(content && { content }) };
+  return { type: access.type, path: access.path, location, ...(content && { content }) };
 }
 
 /** Returns what is known about a file beyond its name. */
@@ -48,7 +48,7 @@ async function knownContent(
 
 async function examineCommand(command: string, cwd: string, fileFacts: FileFacts): Promise<JudgedCommand> {
   const content = scriptSteps(command, cwd);
-  const location: JudgedPath = { type: 'read', path: cwd, place: await fileFacts.realPath(cwd) };
+  const location: JudgedPath = { type: 'read', path: cwd, location: await fileFacts.realPath(cwd) };
   if ('opaque' in content) return { type: 'command', command, cwd: location, content };
   const cached = cacheFacts(fileFacts);
   const steps: JudgedStep[] = [];
@@ -208,13 +208,13 @@ async function repositoryReads(
   const secrets = shows === 'contents' ? tracked.map((name) => `${top}/${name}`).filter(isSecret) : [];
   return [
     ...[...new Set(directories)].map(
-      (path): Touched => ({ ...read, many: false, shown: false, path, place: { real: path } }),
+      (path): Touched => ({ ...read, many: false, shown: false, path, location: { real: path } }),
     ),
     ...(await Promise.all(
       secrets.map(async (path): Promise<Touched> => {
         const location = await fileFacts.realPath(path);
         const content = await knownContent(path, location, fileFacts);
-        return { ...read, many: true, shown: true, path, place: location, ...(content && { content }) };
+        return { ...read, many: true, shown: true, path, location, ...(content && { content }) };
       }),
     )),
   ];
@@ -231,7 +231,7 @@ async function touchedFiles(named: Named, fileFacts: FileFacts): Promise<readonl
       many: hasWildcard,
       shown,
       path: current,
-      place: location,
+      location,
       ...(hasWildcard && { pattern: path }),
       ...(content && { content }),
     };

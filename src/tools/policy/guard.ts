@@ -20,19 +20,19 @@ import { isSecret } from './secret-files.ts';
  */
 export function guardFor(call: Call, policy: Policy, realPath: RealPath): ToolContext['resolve'] {
   return async (path, access, after) => {
-    const place = await realPath(path);
+    const location = await realPath(path);
     const content =
       after === undefined
         ? undefined
-        : { runsNothingNew: await keepsExecutedParts(path, place, () => after, fileFacts) };
-    const judged = { type: access, path, place, ...(content && { content }) };
+        : { runsNothingNew: await keepsExecutedParts(path, location, () => after, fileFacts) };
+    const judged = { type: access, path, location, ...(content && { content }) };
     const { decision, reason } = judge({ tool: call.tool, access: [judged] }, policy);
     const isApproved =
-      'real' in place &&
+      'real' in location &&
       decision === 'ask' &&
-      wasJudged(call, access, place.real) &&
-      !(after !== undefined && wasJudgedHarmless(call, place.real));
-    if ('real' in place && (decision === 'allow' || isApproved)) return place.real;
+      wasJudged(call, access, location.real) &&
+      !(after !== undefined && wasJudgedHarmless(call, location.real));
+    if ('real' in location && (decision === 'allow' || isApproved)) return location.real;
     throw new PolypodError('denied', `${reason} The call was not judged for it.`);
   };
 }
@@ -45,8 +45,8 @@ function wasJudgedHarmless(call: Call, real: string): boolean {
   return call.access.some(
     (judged) =>
       judged.type === 'write' &&
-      'real' in judged.place &&
-      judged.place.real === real &&
+      'real' in judged.location &&
+      judged.location.real === real &&
       judged.content?.runsNothingNew === true,
   );
 }
@@ -57,8 +57,8 @@ function wasJudgedHarmless(call: Call, real: string): boolean {
  */
 function wasJudged(call: Call, access: 'read' | 'write', real: string): boolean {
   return call.access.some((judged) => {
-    if (judged.type !== access || !('real' in judged.place)) return false;
-    const root = judged.place.real;
+    if (judged.type !== access || !('real' in judged.location)) return false;
+    const root = judged.location.real;
     return root === real || (access === 'read' && isInside(root, real) && !isSecret(real));
   });
 }

@@ -7,7 +7,7 @@ import type { JudgedCommand, JudgedStep, Touched } from './judged.ts';
 import { type Policy, ruleVerdict, type Verdict, verdict } from './policy.ts';
 import { decidingRule, type Part, type Rule } from './rule.ts';
 
-type File = Pick<Touched, 'path' | 'place' | 'pattern'>;
+type File = Pick<Touched, 'path' | 'location' | 'pattern'>;
 
 /** The verdict on one part of a call, and the part: a user's answer may apply to it alone. */
 export interface Finding {
@@ -62,7 +62,7 @@ function judgeOpaque(
   const step = { text: command };
   const rule = decidingRule({ tool, step }, policy.rules, policy.scope);
   const words = looseWords(command).map((word) => resolve(cwd.path, word));
-  const files = [...new Set(words)].map((path) => ({ path, place: { real: path } }));
+  const files = [...new Set(words)].map((path) => ({ path, location: { real: path } }));
   return [
     {
       verdict: judgeRun(rule, `it cannot be parsed (${why})`, shorten(command), policy),
@@ -154,16 +154,16 @@ function allowReadOnly(commandText: string): Verdict {
 
 /** Judges a file that the command will read or write for certain. */
 function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Verdict {
-  const { place, access, shown: commandText } = part.file;
+  const { location, access, shown: commandText } = part.file;
   const isWritten = access === 'write';
-  if (!('problem' in place) || (isWritten && policy.mode === 'read-only')) {
+  if (!('problem' in location) || (isWritten && policy.mode === 'read-only')) {
     // Content that is not printed may be secret.
     const file = commandText || isWritten ? part.file : { ...part.file, content: { hasNoSecrets: true } };
     return judgePath({ ...part, file }, isWritten ? 'write' : 'read', policy);
   }
   // A person who sees the command may know.
   const mention = judgeMention(part, policy);
-  return mention.decision === 'allow' ? unchecked(fileLabel(part.file), place.problem) : mention;
+  return mention.decision === 'allow' ? unchecked(fileLabel(part.file), location.problem) : mention;
 }
 
 /** Judges a file that the command may use in unknown ways: only rules and secrets matter. */
@@ -175,7 +175,8 @@ function judgeMention(part: Part & { readonly file: File & Partial<Touched> }, p
   if (rule?.path !== undefined && judgeSensitive(file, 'write', policy)?.decision !== 'deny')
     return verdict('allow', `${fileLabel(file)} may be named.`);
   // A wildcard may match secrets; a name that resolves to nothing does not.
-  if ('problem' in file.place && file.many === true) return unchecked(fileLabel(file), file.place.problem);
+  if ('problem' in file.location && file.many === true)
+    return unchecked(fileLabel(file), file.location.problem);
   const isWritten = file.access === 'write';
   const sensitive =
     isWritten || file.shown !== false

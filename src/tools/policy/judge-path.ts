@@ -7,7 +7,7 @@ import { isInside, mayRead, mayWrite, type Scope } from './scope.ts';
 import { isSecret } from './secret-files.ts';
 import { isStartupFile } from './startup-files.ts';
 
-type File = Pick<Touched, 'path' | 'place' | 'content' | 'pattern'>;
+type File = Pick<Touched, 'path' | 'location' | 'content' | 'pattern'>;
 
 /** Judges whether a file may be read or written. `part` is the part of the call that accesses it. */
 export function judgePath(
@@ -15,10 +15,10 @@ export function judgePath(
   access: 'read' | 'write',
   policy: Policy,
 ): Verdict {
-  const { place } = part.file;
+  const { location } = part.file;
   const path = fileLabel(part.file);
-  if ('problem' in place)
-    return verdict('deny', `The location of ${path} cannot be determined: ${place.problem}.`);
+  if ('problem' in location)
+    return verdict('deny', `The location of ${path} cannot be determined: ${location.problem}.`);
   if (access === 'write' && policy.mode !== 'full-access' && isOwn(part.file, policy))
     return verdict('deny', ownReason(path));
   const rule = decidingRule(part, policy.rules, policy.scope);
@@ -26,13 +26,13 @@ export function judgePath(
     return ruleVerdict(rule, `${access === 'read' ? 'reading' : 'writing'} ${path}`);
   if (policy.mode === 'full-access') return verdict('allow', 'Full access.');
   // For the shell this is nothing; a file tool might replace the device by a file.
-  if (part.step !== undefined && place.real === '/dev/null' && place.doubt === undefined)
+  if (part.step !== undefined && location.real === '/dev/null' && location.doubt === undefined)
     return verdict('allow', '/dev/null keeps nothing.');
   if (access === 'write' && policy.mode === 'read-only')
     return verdict('deny', `In read-only mode nothing is written, and this would write ${path}.`);
   // A rule for a tool alone does not extend to files, which are judged as for every tool.
   if (rule?.path !== undefined) return verdict('allow', `A rule allows ${path}.`, rule);
-  return judgeSensitive(part.file, access, policy) ?? judgeScope(part.file, place, access, policy.scope);
+  return judgeSensitive(part.file, access, policy) ?? judgeScope(part.file, location, access, policy.scope);
 }
 
 /**
@@ -63,8 +63,8 @@ export function fileLabel({ path, pattern }: File): string {
   return pattern ?? path;
 }
 
-function fileNames({ path, place }: File): readonly string[] {
-  return 'real' in place ? [path, place.real] : [path];
+function fileNames({ path, location }: File): readonly string[] {
+  return 'real' in location ? [path, location.real] : [path];
 }
 
 /**
@@ -105,6 +105,6 @@ function judgeScope(
   const isAllowed = access === 'read' ? mayRead(scope, real) : mayWrite(scope, real);
   const path = fileLabel(file);
   if (isAllowed) return verdict('allow', `${path} is inside the allowed paths.`);
-  const location = real === path || file.pattern !== undefined ? path : `${path}, in fact ${real},`;
-  return verdict('ask', `${location} is outside the working directory and the allowed paths.`);
+  const displayPath = real === path || file.pattern !== undefined ? path : `${path}, in fact ${real},`;
+  return verdict('ask', `${displayPath} is outside the working directory and the allowed paths.`);
 }

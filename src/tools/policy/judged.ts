@@ -16,7 +16,7 @@ export interface JudgedPath {
   readonly type: 'read' | 'write';
   /** As named by the call. */
   readonly path: string;
-  readonly place: PathLocation;
+  readonly location: PathLocation;
   readonly content?: KnownContent;
 }
 
@@ -64,6 +64,6 @@ export interface Touched {
   readonly path: string;
   /** The words that matched it, if a wildcard did: its own name may be a secret. */
   readonly pattern?: string;
-  readonly place: PathLocation;
+  readonly location: PathLocation;
   readonly content?: KnownContent;
 }

@@ -30,8 +30,8 @@ function ruleForFinding({ verdict, about }: Finding, tool: string): Rule | undef
   const name = literalGlob(tool);
   if (about.type === 'tool') return { tool: name, action: 'auto' };
   if (about.type === 'program') return commandRule(about.step, name);
-  const { place } = about.file;
-  return 'real' in place ? { tool: name, path: literalGlob(place.real), action: 'auto' } : undefined;
+  const { location } = about.file;
+  return 'real' in location ? { tool: name, path: literalGlob(location.real), action: 'auto' } : undefined;
 }
 
 /** Commands that people repeat with other arguments. All others are remembered word by word. */

@@ -30,7 +30,7 @@ export interface Part {
   readonly tool: string;
   /** The program, or its text if it is unknown. */
   readonly step?: JudgedStep | { readonly text: string };
-  readonly file?: Pick<Touched, 'path' | 'place'>;
+  readonly file?: Pick<Touched, 'path' | 'location'>;
 }
 
 /**
@@ -63,7 +63,7 @@ function matchesPath(rule: Rule, { file }: Part, scope: Scope): boolean {
   if (file === undefined) return false;
   const isAnchored = rule.path.startsWith('/');
   const glob = isAnchored ? rule.path : `**/${rule.path}`;
-  const real = 'real' in file.place ? file.place.real : undefined;
+  const real = 'real' in file.location ? file.location.real : undefined;
   if (rule.action !== 'auto') {
     const pattern = globExpression(glob, 'iu');
     return pattern.test(file.path) || (real !== undefined && pattern.test(real));

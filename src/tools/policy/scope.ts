@@ -16,9 +16,10 @@ export async function scopeFrom(
 ): Promise<Scope> {
   const roots = await Promise.all(
     [cwd, ...allowPaths].map(async (path) => {
-      const place = await realPath(resolve(cwd, path));
-      if ('problem' in place) throw new PolypodError('bad-request', `not a path to allow: ${place.problem}`);
-      return place.real;
+      const location = await realPath(resolve(cwd, path));
+      if ('problem' in location)
+        throw new PolypodError('bad-request', `not a path to allow: ${location.problem}`);
+      return location.real;
     }),
   );
   return { read: roots, write: roots };

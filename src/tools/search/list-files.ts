@@ -1,5 +1,5 @@
 import type { PathFilter } from './path-filter.ts';
-import { type Ripgrep, ripgrepIn, ripgrepRecords } from './ripgrep.ts';
+import { type Ripgrep, findRipgrep, ripgrepRecords } from './ripgrep.ts';
 import { walk } from './walk.ts';
 
 /** Lists the files below a real directory that pass the filter, as relative paths in a fixed order. */
@@ -9,7 +9,7 @@ export async function* listFiles(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const rg = await ripgrepIn(directory, env);
+  const rg = await findRipgrep(directory, env);
   const paths = rg === undefined ? walk(directory, filter, signal) : listWithRipgrep(rg, filter, signal);
   for await (const path of paths) if (passesFilter(path, filter)) yield path;
 }

@@ -28,7 +28,7 @@ const SETTINGS = [
 ];
 
 /** Returns ripgrep for a real directory; undefined if it is not installed or too old for our settings. */
-export async function ripgrepIn(
+export async function findRipgrep(
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Ripgrep | undefined> {

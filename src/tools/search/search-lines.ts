@@ -6,7 +6,7 @@ import { readBytes, startsWithBom } from '../files/file-content.ts';
 import { LineMatcher, type LinePattern } from './line-matcher.ts';
 import { filterOptions, passesFilter } from './list-files.ts';
 import type { PathFilter } from './path-filter.ts';
-import { type Ripgrep, ripgrepIn, ripgrepRecords } from './ripgrep.ts';
+import { type Ripgrep, findRipgrep, ripgrepRecords } from './ripgrep.ts';
 import { walk } from './walk.ts';
 
 /** What to search for, and where. */
@@ -35,7 +35,7 @@ export async function* searchLines(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<FoundLine> {
-  const rg = await ripgrepIn(search.directory, env);
+  const rg = await findRipgrep(search.directory, env);
   const { files } = search;
   const lines =
     rg === undefined ? searchWithoutRipgrep(search, signal) : searchWithRipgrep(rg, search, signal);

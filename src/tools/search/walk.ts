@@ -15,9 +15,9 @@ export async function* walk(
 ): AsyncGenerator<string> {
   const rootNames = pathNames(root);
   const waiting: WalkEntry[] = [{ path: '', isDirectory: true, rules: await rulesAbove(root) }];
-  for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
+  for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
     signal.throwIfAborted();
-    const { path, isDirectory } = place;
+    const { path, isDirectory } = current;
     if (!isDirectory) {
       yield path;
       continue;
@@ -27,7 +27,7 @@ export async function* walk(
     const rules = await rulesForDirectory(
       directory,
       (name) => entries.some((entry) => entry.name === name),
-      place.rules,
+      current.rules,
     );
     const names = [...rootNames, ...pathNames(path)];
     const below = entries

@@ -21,7 +21,7 @@ export function httpRefusal(
 }
 
 /** Returns the HTTP details of an error created by `httpRefusal`. */
-export function httpRefusalIn({ cause }: PolypodError): HttpRefusal | undefined {
+export function httpRefusalFrom({ cause }: PolypodError): HttpRefusal | undefined {
   const http = isObject(cause) ? cause.http : undefined;
   if (!isObject(http)) return undefined;
   const { status, code, details, headers } = http;

@@ -35,18 +35,22 @@ export const usual: Circumstances = {
 };
 
 export async function policyFor(around: Circumstances, { root, cwd }: Workspace): Promise<Policy> {
-  const place = (text: string) => text.replaceAll('ROOT', root);
+  const location = (text: string) => text.replaceAll('ROOT', root);
   const rules = around.rules.map((rule) =>
-    rule.path === undefined ? rule : { ...rule, path: place(rule.path) },
+    rule.path === undefined ? rule : { ...rule, path: location(rule.path) },
   );
-  const scope = await scopeFrom(cwd, around.allowPaths.map(place), realPath);
+  const scope = await scopeFrom(cwd, around.allowPaths.map(location), realPath);
   return { mode: around.mode, rules, scope, sandboxed: around.sandboxed };
 }
 
 export function accessOf(attempt: Attempt, { root, cwd }: Workspace): Access {
-  const place = (text: string) => text.replaceAll('ROOT', root);
-  if (attempt.tool !== 'bash') return { type: attempt.tool, path: resolve(cwd, place(attempt.path)) };
-  return { type: 'command', command: place(attempt.command), cwd: resolve(cwd, place(attempt.cwd ?? '')) };
+  const location = (text: string) => text.replaceAll('ROOT', root);
+  if (attempt.tool !== 'bash') return { type: attempt.tool, path: resolve(cwd, location(attempt.path)) };
+  return {
+    type: 'command',
+    command: location(attempt.command),
+    cwd: resolve(cwd, location(attempt.cwd ?? '')),
+  };
 }
 
 export async function judgeAttempt(

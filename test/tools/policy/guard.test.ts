@@ -38,12 +38,12 @@ describe('at the moment of use', () => {
     ['its directory', (cwd: string) => join(cwd, 'docs'), '.git/hooks'],
   ])('a link that replaced %s is rejected', async (_, placeOf, target) => {
     const workspace = await freshWorkspace();
-    const place = placeOf(workspace.cwd);
-    const path = place.endsWith('docs') ? join(place, 'guide.md') : place;
+    const location = placeOf(workspace.cwd);
+    const path = location.endsWith('docs') ? join(location, 'guide.md') : location;
     const guard = await guardOf([{ type: 'write', path }], workspace);
     expect(await guard(path, 'write')).toBe(path);
-    rmSync(place, { recursive: true, force: true });
-    symlinkSync(target, place);
+    rmSync(location, { recursive: true, force: true });
+    symlinkSync(target, location);
     await expect(guard(path, 'write')).rejects.toMatchObject({ code: 'denied' });
   });
 

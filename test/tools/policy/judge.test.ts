@@ -20,7 +20,7 @@ const nowhere: Policy = {
 };
 
 function judgeReal(type: 'read' | 'write', real: string, policy: Policy) {
-  return judge({ tool: type, access: [{ type, path: real, place: { real } }] }, policy).decision;
+  return judge({ tool: type, access: [{ type, path: real, location: { real } }] }, policy).decision;
 }
 
 describe('a verdict', () => {

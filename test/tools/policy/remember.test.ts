@@ -8,8 +8,8 @@ async function remembered(attempt: Attempt, around = usual) {
   const policy = await policyFor(around, workspace);
   const call = { tool: attempt.tool, access: await examine([accessOf(attempt, workspace)], fileFacts) };
   const rule = ruleFor(call, policy);
-  const place = (text: string) => text.replaceAll(workspace.root, 'ROOT');
-  const shown = rule?.path === undefined ? rule : { ...rule, path: place(rule.path) };
+  const location = (text: string) => text.replaceAll(workspace.root, 'ROOT');
+  const shown = rule?.path === undefined ? rule : { ...rule, path: location(rule.path) };
   if (rule !== undefined) expect(judge(call, { ...policy, rules: [rule] }).decision).toBe('allow');
   return shown;
 }

@@ -179,17 +179,17 @@ describe('bash agrees', () => {
  * before.
  */
 function whatBashDoes(text: string): { ran: readonly string[]; written: readonly string[] } {
-  const place = mkdtempSync(join(directory, 'run-'));
-  const log = `${place}.log`;
+  const location = mkdtempSync(join(directory, 'run-'));
+  const log = `${location}.log`;
   writeFileSync(log, '');
   const handler = `() { IFS=$'\\1'; printf '%s\\2' "$*" >> ${log}; }`;
   const env = { PATH: '/nowhere', 'BASH_FUNC_command_not_found_handle%%': handler };
-  spawnSync('/bin/bash', ['-c', text], { cwd: place, env, timeout: 60_000, stdio: 'ignore' });
+  spawnSync('/bin/bash', ['-c', text], { cwd: location, env, timeout: 60_000, stdio: 'ignore' });
   // Background processes may still be writing.
   if (text.includes('&')) execFileSync('sleep', ['0.05']);
   const ran = readFileSync(log, 'utf8').split('\u0002').slice(0, -1);
-  const written = readdirSync(place);
-  rmSync(place, { recursive: true, maxRetries: 10 });
+  const written = readdirSync(location);
+  rmSync(location, { recursive: true, maxRetries: 10 });
   return { ran, written };
 }
 

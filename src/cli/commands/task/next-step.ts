@@ -1,6 +1,6 @@
 import { PolypodError, stringOf } from '../../../base/index.ts';
 import { failureIn, isTlsFailure } from '../../../client/index.ts';
-import { httpRefusalIn } from '../../../wire/index.ts';
+import { httpRefusalFrom } from '../../../wire/index.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { Action } from './options.ts';
 
@@ -16,7 +16,7 @@ export function explained(error: PolypodError, action: Action | undefined): Poly
 
 /** For programs: the same error in the spelling of the tasks API. */
 export function errorBody(error: PolypodError): object {
-  const { code: word, details } = httpRefusalIn(error) ?? {};
+  const { code: word, details } = httpRefusalFrom(error) ?? {};
   const code = word ?? (failureIn(error) === undefined ? error.code : 'unreachable');
   return { error: { code, message: error.message, ...(details && { details }) } };
 }
@@ -30,7 +30,7 @@ function inOurWords(error: PolypodError): string {
 }
 
 function nextStep(error: PolypodError, action: Action | undefined): string | undefined {
-  const refusal = httpRefusalIn(error);
+  const refusal = httpRefusalFrom(error);
   if (refusal === undefined) return wayStep(failureIn(error));
   const { code: word, status } = refusal;
   const { field, option } = namedIn(error);
@@ -41,7 +41,7 @@ function nextStep(error: PolypodError, action: Action | undefined): string | und
 }
 
 function namedIn(error: PolypodError): { readonly field: string; readonly option: string | undefined } {
-  const field = stringOf(httpRefusalIn(error)?.details?.field);
+  const field = stringOf(httpRefusalFrom(error)?.details?.field);
   return { field, option: optionFor(field) };
 }
 

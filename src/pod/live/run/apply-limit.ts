@@ -58,20 +58,20 @@ export async function beyondLimit(
 ): Promise<string | undefined> {
   if (directories === undefined) return undefined;
   const roots = await Promise.all(directories.map((path) => fileFacts.realPath(resolve(path))));
-  const isAllowed = (place: PathLocation): boolean =>
-    'real' in place && roots.some((root) => 'real' in root && isInside(root.real, place.real));
+  const isAllowed = (location: PathLocation): boolean =>
+    'real' in location && roots.some((root) => 'real' in root && isInside(root.real, location.real));
   const call: Call = { tool, access: await examine(access, fileFacts) };
   for (const one of call.access) {
     if (one.type === 'foreign') continue;
     if (one.type !== 'command') {
-      if (!isAllowed(one.place)) return `${one.path} lies outside of its directories`;
+      if (!isAllowed(one.location)) return `${one.path} lies outside of its directories`;
       continue;
     }
-    if (!isAllowed(one.cwd.place)) return `${one.cwd.path} lies outside of its directories`;
+    if (!isAllowed(one.cwd.location)) return `${one.cwd.path} lies outside of its directories`;
     if ('opaque' in one.content) return 'which files the command touches cannot be known';
     const outside = one.content.steps
       .flatMap(({ touched }) => touched)
-      .find(({ access: how, place }) => how !== 'mention' && !isAllowed(place));
+      .find(({ access: how, location }) => how !== 'mention' && !isAllowed(location));
     if (outside !== undefined) return `${outside.path} lies outside of its directories`;
   }
   return undefined;

@@ -68,7 +68,7 @@ class Parser {
   #pending: Extract<Token, { type: 'redirection' }> | undefined;
   #depth = 0;
   /** What may come next: a command is required, a command is possible, or only what follows a closed subshell. */
-  #place: 'required' | 'possible' | 'after-group' = 'possible';
+  #location: 'required' | 'possible' | 'after-group' = 'possible';
   /** `!` and `time` are keywords only at the start of a pipeline. */
   #isPipelineStart = true;
 
@@ -83,7 +83,7 @@ class Parser {
   end(): void {
     if (this.#pending !== undefined || this.#depth > 0) this.#refuse();
     this.#close();
-    if (this.#place === 'required') this.#refuse();
+    if (this.#location === 'required') this.#refuse();
   }
 
   #refuse(reason = 'it is not a complete command line'): void {
@@ -92,7 +92,7 @@ class Parser {
 
   #word(word: Word): void {
     if (this.#pending !== undefined) return this.#redirect(word);
-    if (this.#place === 'after-group') return this.#refuse();
+    if (this.#location === 'after-group') return this.#refuse();
     if (this.#draft === undefined && this.#isPrefix(word)) return;
     const draft = (this.#draft ??= { assignments: [], words: [], redirections: [] });
     if (draft.words.length > 0) draft.words.push(word);
@@ -104,7 +104,7 @@ class Parser {
 
   #isPrefix(word: Word): boolean {
     const isPrefix = this.#isPipelineStart && !word.quoted && (word.text === '!' || word.text === 'time');
-    if (isPrefix) this.#place = 'required';
+    if (isPrefix) this.#location = 'required';
     return isPrefix;
   }
 
@@ -130,31 +130,31 @@ class Parser {
     if (operator === ')') return this.#closeSubshell();
     if (!isClosed) return this.#refuse();
     const isOptional = operator === ';' || operator === '&';
-    this.#place = isOptional ? 'possible' : 'required';
+    this.#location = isOptional ? 'possible' : 'required';
     this.#isPipelineStart = operator !== '|' && operator !== '|&';
   }
 
   #openSubshell(): void {
-    if (this.#draft !== undefined || this.#place === 'after-group')
+    if (this.#draft !== undefined || this.#location === 'after-group')
       return this.#refuse('it defines a function');
     this.#depth += 1;
-    this.#place = 'required';
+    this.#location = 'required';
     this.#isPipelineStart = true;
   }
 
   #closeSubshell(): void {
     this.#depth -= 1;
-    if (this.#depth < 0 || this.#place === 'required') this.#refuse();
-    this.#place = 'after-group';
+    if (this.#depth < 0 || this.#location === 'required') this.#refuse();
+    this.#location = 'after-group';
   }
 
   /** Ends the current command; returns false if a required command is missing. */
   #close(): boolean {
     const draft = this.#draft;
-    if (draft === undefined && this.#place !== 'after-group') return false;
+    if (draft === undefined && this.#location !== 'after-group') return false;
     if (draft !== undefined) this.commands.push(draft);
     this.#draft = undefined;
-    this.#place = 'possible';
+    this.#location = 'possible';
     this.#isPipelineStart = true;
     return true;
   }

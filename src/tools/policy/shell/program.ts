@@ -30,13 +30,13 @@ export async function findProgram(
   for (const directory of searchPath.split(':').filter(isAbsolute)) {
     const path = join(directory, name);
     if (!(await isExecutable(path))) continue;
-    const place = await realPath(path);
-    if ('problem' in place) return { path, real: path, kind: 'script', doubt: place.problem };
-    const kind = await programKind(name, path, place.real);
+    const location = await realPath(path);
+    if ('problem' in location) return { path, real: path, kind: 'script', doubt: location.problem };
+    const kind = await programKind(name, path, location.real);
     const isOpen = kind !== 'system' && (await isWorldWritable(directory));
     return {
       path,
-      real: place.real,
+      real: location.real,
       kind,
       ...(isOpen ? { doubt: `every user may write to ${directory}` } : {}),
     };

@@ -73,8 +73,8 @@ export function scriptSteps(command: string, cwd: string): Steps {
 const MAX_DIRECTORIES = 16;
 
 /** With `..` after a link there are two results: by the text of the path, or by the link's target. */
-function resolveDirectory(place: string, directory: string): readonly string[] {
-  const segments = absolute(place, directory)
+function resolveDirectory(location: string, directory: string): readonly string[] {
+  const segments = absolute(location, directory)
     .split('/')
     .filter((segment) => segment !== '.' && segment !== '');
   return [...new Set([`/${segments.join('/')}`, normalize(`/${segments.join('/')}`)])];
@@ -95,21 +95,21 @@ function toStep(
   const below = readOnly?.below ?? false;
   const shown = readOnly?.namesOnly !== true && readOnly?.git?.shows !== 'names';
   const from = readOnly?.git?.from;
-  const start = (place: string): string => (from === undefined ? place : absolute(place, from.text));
-  const named = directories.flatMap((place) => [
+  const start = (location: string): string => (from === undefined ? location : absolute(location, from.text));
+  const named = directories.flatMap((location) => [
     ...simple.redirections.flatMap(({ access, target }) =>
-      access === 'neither' ? [] : [namedFile(place, target, { ...PLAIN, access, byShell: true })],
+      access === 'neither' ? [] : [namedFile(location, target, { ...PLAIN, access, byShell: true })],
     ),
     ...operands.map((word) =>
-      namedFile(start(place), word, { ...PLAIN, access: operandAccess, below, shown }),
+      namedFile(start(location), word, { ...PLAIN, access: operandAccess, below, shown }),
     ),
-    ...(from === undefined ? [] : [namedFile(place, from, { ...PLAIN, access: 'read' })]),
+    ...(from === undefined ? [] : [namedFile(location, from, { ...PLAIN, access: 'read' })]),
     ...(readOnly === undefined ? writtenFiles(words) : []).map((word) =>
-      namedFile(place, word, { ...PLAIN, access: 'write' }),
+      namedFile(location, word, { ...PLAIN, access: 'write' }),
     ),
     // A program given by path is read; what it does is judged separately.
     ...(words[0]?.text.includes('/') === true
-      ? [namedFile(place, words[0], { ...PLAIN, access: 'mention' })]
+      ? [namedFile(location, words[0], { ...PLAIN, access: 'mention' })]
       : []),
   ]);
   return {
@@ -170,8 +170,8 @@ function isUnclearText({ access, target }: Redirection): boolean {
 
 type NamedHow = Pick<Named, 'access' | 'byShell' | 'below' | 'shown'>;
 
-function namedFile(place: string, word: Word, how: NamedHow): Named {
-  const path = absolute(place, word.text);
+function namedFile(location: string, word: Word, how: NamedHow): Named {
+  const path = absolute(location, word.text);
   const shift = path.length - word.text.length;
   return {
     access: how.access,
@@ -184,8 +184,8 @@ function namedFile(place: string, word: Word, how: NamedHow): Named {
   };
 }
 
-function absolute(place: string, text: string): string {
-  return text.startsWith('/') ? text : `${place}/${text}`;
+function absolute(location: string, text: string): string {
+  return text.startsWith('/') ? text : `${location}/${text}`;
 }
 
 /** Programs that run the text they are given. */
