@@ -30,8 +30,8 @@ export function fitLine(line: Line, width: number): Line {
   const [first] = fillParts(lineText(line), width - 1);
   const start = first === undefined ? [] : sliceLine(line, first);
   // A single character can already be too wide.
-  const kept = lineWidth(start) < width ? start : [];
-  return [...kept, span('…', kept.at(-1)?.look)];
+  const result = lineWidth(start) < width ? start : [];
+  return [...result, span('…', result.at(-1)?.look)];
 }
 
 /** Returns the parts of a text that fill one row each. */
@@ -140,13 +140,13 @@ const NOT_LAST = /[\p{Ps}\p{Pi}“‘]$/u;
 
 /** Returns a part of a line with its styles. */
 export function sliceLine(line: Line, { start, end }: TextRange): Line {
-  const kept: Span[] = [];
+  const result: Span[] = [];
   let offset = 0;
   for (const { text, look } of line) {
     const part = text.slice(Math.max(0, start - offset), Math.max(0, end - offset));
-    if (part !== '') kept.push({ text: part, look });
+    if (part !== '') result.push({ text: part, look });
     offset += text.length;
     if (offset >= end) break;
   }
-  return kept;
+  return result;
 }

@@ -52,8 +52,8 @@ async function listDirectory(
         ? await context.resolve(absolutePath(path, context.cwd), 'read')
         : descriptorPath(handle);
     const { entries, isAll } = await listEntries(directory, signal);
-    const shown = entries.slice(0, Math.min(limit, MAX_LIMIT));
-    const lines = await Promise.all(shown.map((entry) => entryText(directory, entry)));
+    const visible = entries.slice(0, Math.min(limit, MAX_LIMIT));
+    const lines = await Promise.all(visible.map((entry) => entryText(directory, entry)));
     signal.throwIfAborted();
     return toOutput(path, lines, entries.length, isAll);
   } finally {

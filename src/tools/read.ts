@@ -141,10 +141,10 @@ function linesOutput(
     ...(last === total ? [] : [rangeNote(first, last, total)]),
     ...(lines.some(endsWithReturn) ? ['[the lines end with CRLF; edit keeps that]'] : []),
   ];
-  const shown = isWholeFile
+  const description = isWholeFile
     ? formatCount(lines.length, 'line')
     : `lines ${first}-${last} of ${total ?? 'many'}`;
-  return textOutput(`${path}: ${shown}`, [text, ...notes].join('\n'), {
+  return textOutput(`${path}: ${description}`, [text, ...notes].join('\n'), {
     firstLine: first,
     lastLine: last,
     ...(total === undefined ? {} : { lines: total }),

@@ -78,14 +78,14 @@ const WIRES: readonly Wire[] = [
 
 /** A model that first calls a tool with these arguments, then answers; and the requests it received. */
 async function run({ wire, path, calls, says }: Wire, args: string) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (bytes: Buffer) => (body += bytes.toString()));
     request.on('end', () => {
-      asked.push(body);
+      requests.push(body);
       response.setHeader('content-type', wire === 'ollama' ? 'application/x-ndjson' : 'text/event-stream');
-      response.end(asked.length === 1 ? calls(args) : says('Done.'));
+      response.end(requests.length === 1 ? calls(args) : says('Done.'));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -99,15 +99,15 @@ async function run({ wire, path, calls, says }: Wire, args: string) {
     { mode: 0o600 },
   );
   const ended = await polypod(['run', '-m', 'hostile/x', 'Go.'], { env: { HOME: home } });
-  return { ...ended, asked };
+  return { ...ended, asked: requests };
 }
 
 test.each(WIRES)(
   'arguments nested 5,000 levels deep over the $wire wire fail validation, which the model reads',
   async (wire) => {
-    const { code, stdout, stderr, asked } = await run(wire, deep(5_000));
+    const { code, stdout, stderr, asked: requests } = await run(wire, deep(5_000));
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'Done.\n' });
-    expect(asked[1]).toContain('lists and objects may be nested at most 128 levels deep');
+    expect(requests[1]).toContain('lists and objects may be nested at most 128 levels deep');
   },
 );
 
@@ -120,7 +120,7 @@ test.each([
   ['100,000 unknown keys', `{${Array.from({ length: 100_000 }, (_, at) => `"k${at}":1`).join(',')}}`],
 ])('with %s in the arguments the call fails and the run continues', async (_, args) => {
   if (gemini === undefined) return;
-  const { code, stdout, asked } = await run(gemini, args);
+  const { code, stdout, asked: requests } = await run(gemini, args);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' });
-  expect((asked[1] ?? '').length).toBeLessThan(2_000_000);
+  expect((requests[1] ?? '').length).toBeLessThan(2_000_000);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { objectIn, safeEnv } from '../../src/base/index.ts';
-import { EVERYTHING, said, StoppedClock, scripted, stage, stdio } from './stage.ts';
+import { EVERYTHING, outputText, StoppedClock, scripted, stage, stdio } from './stage.ts';
 
 const NOTHING = { secret: [], pass: [] };
 
@@ -71,7 +71,7 @@ test('a started server gets the safe environment plus its configured variables',
     GITLAB_TOKEN: 'secret-4',
   };
   const { call } = stage([everything], {}, { env, secretEnv: ['WORK'] });
-  const output = said(await call('mcp__everything__get-env'));
+  const output = outputText(await call('mcp__everything__get-env'));
   expect(objectIn(output)).toEqual({
     PATH: process.env.PATH,
     LANG: 'C',
@@ -99,6 +99,6 @@ test("a server runs in the agent's directory or in its configured one", async ()
     {},
     { cwd: import.meta.dirname },
   );
-  expect(said(await call('mcp__here__echo'))).toBe(import.meta.dirname);
-  expect(`${said(await call('mcp__there__echo'))}/mcp`).toBe(import.meta.dirname);
+  expect(outputText(await call('mcp__here__echo'))).toBe(import.meta.dirname);
+  expect(`${outputText(await call('mcp__there__echo'))}/mcp`).toBe(import.meta.dirname);
 });

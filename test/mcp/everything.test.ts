@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { McpServerSpec } from '../../src/mcp/index.ts';
-import { EVERYTHING, isAlive, openStage, type Stage, said, stdio } from './stage.ts';
+import { EVERYTHING, isAlive, openStage, type Stage, outputText, stdio } from './stage.ts';
 
 const TOOLS = [
   'mcp__everything__echo',
@@ -71,7 +71,9 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
       isError: false,
       details: { server: 'everything', tool: 'echo' },
     });
-    expect(said(await call('mcp__everything__get-sum', { a: 2, b: 40 }))).toBe('The sum of 2 and 40 is 42.');
+    expect(outputText(await call('mcp__everything__get-sum', { a: 2, b: 40 }))).toBe(
+      'The sum of 2 and 40 is 42.',
+    );
   });
 
   test('returns an image', async () => {
@@ -87,11 +89,11 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
   test('returns data, resources and links as text', async () => {
     const weather = await call('mcp__everything__get-structured-content', { location: 'Chicago' });
     expect(weather.details).toMatchObject({ structured: { temperature: expect.any(Number) } });
-    expect(JSON.parse(said(weather))).toEqual(weather.details?.structured);
-    expect(said(await call('mcp__everything__get-resource-reference', { resourceId: 1 }))).toContain(
+    expect(JSON.parse(outputText(weather))).toEqual(weather.details?.structured);
+    expect(outputText(await call('mcp__everything__get-resource-reference', { resourceId: 1 }))).toContain(
       '[resource demo://resource/dynamic/text/1]\nResource 1',
     );
-    expect(said(await call('mcp__everything__get-resource-links', { count: 1 }))).toContain(
+    expect(outputText(await call('mcp__everything__get-resource-links', { count: 1 }))).toContain(
       '[link to demo://resource/dynamic/blob/1, Blob Resource 1',
     );
   });
@@ -112,7 +114,7 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
   test('reports errors', async () => {
     const wrong = await call('mcp__everything__get-sum', { a: 'two' });
     expect(wrong.isError).toBe(true);
-    expect(said(wrong)).toContain('Invalid arguments');
+    expect(outputText(wrong)).toContain('Invalid arguments');
   });
 
   test('is notified of a cancelled call, and continues', async () => {
@@ -123,7 +125,9 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
       { signal: controller.signal, update: () => controller.abort() },
     );
     expect(await long).toMatchObject({ isError: true, summary: expect.stringContaining('was cancelled') });
-    expect(said(await call('mcp__everything__echo', { message: 'still here' }))).toBe('Echo: still here');
+    expect(outputText(await call('mcp__everything__echo', { message: 'still here' }))).toBe(
+      'Echo: still here',
+    );
     expect(servers.status()).toMatchObject([{ state: 'ready' }]);
   });
 

@@ -6,7 +6,7 @@ import {
   doorbell,
   isAlive,
   StoppedClock,
-  said,
+  outputText,
   scripted,
   stage,
   stdio,
@@ -35,7 +35,7 @@ describe('a crashing server', () => {
     const [first] = servers.status();
     const lost = await call('mcp__test__echo', { die: true });
     expect(lost).toMatchObject({ isError: true, details: { server: 'test', tool: 'echo' } });
-    expect(said(lost)).toBe(
+    expect(outputText(lost)).toBe(
       [
         'The MCP server "test" was lost during the call: it ended with exit code 3; its last output was:',
         'the disk is full',
@@ -54,7 +54,7 @@ describe('a crashing server', () => {
 
     const during = await call('mcp__test__echo');
     expect(during.isError).toBe(true);
-    expect(said(during)).toBe(
+    expect(outputText(during)).toBe(
       [
         'The MCP server "test" is unavailable: it ended with exit code 3; its last output was:',
         'the disk is full',
@@ -66,7 +66,7 @@ describe('a crashing server', () => {
     const back = await until(({ state }) => state === 'ready');
     expect(back).toMatchObject({ state: 'ready', tools: 1, version: 'scripted 1.0' });
     expect(back.pid).not.toBe(first?.pid);
-    expect(said(await call('mcp__test__echo'))).toBe(`fine, ${back.pid}`);
+    expect(outputText(await call('mcp__test__echo'))).toBe(`fine, ${back.pid}`);
     expect(heard.map(({ state }) => state)).toEqual([
       'connecting',
       'ready',
@@ -89,7 +89,7 @@ describe('a crashing server', () => {
       call('mcp__test__echo', { die: true }),
       call('mcp__test__echo'),
     ]);
-    for (const output of outputs) expect(said(output)).toContain('it ended with exit code 1');
+    for (const output of outputs) expect(outputText(output)).toContain('it ended with exit code 1');
   });
 
   test('that crashes right after its answer has answered', async () => {
@@ -101,7 +101,7 @@ describe('a crashing server', () => {
       ],
       { clock: new StoppedClock() },
     );
-    expect(said(await call('mcp__test__echo'))).toHaveLength(40_000);
+    expect(outputText(await call('mcp__test__echo'))).toHaveLength(40_000);
   });
 
   test('at every start is restarted at growing intervals, and then given up', async () => {
@@ -144,7 +144,7 @@ describe('a crashing server', () => {
     rmSync(flag);
     const output = await call('mcp__test__echo');
     expect(output.isError).toBe(true);
-    expect(said(output)).toContain('makes one more attempt now: call again in a moment');
+    expect(outputText(output)).toContain('makes one more attempt now: call again in a moment');
     await until(({ state }) => state === 'ready');
     expect((await call('mcp__test__echo')).isError).toBe(false);
   });
@@ -154,7 +154,7 @@ describe('a crashing server', () => {
     const sound = scripted('', { name: 'sound' });
     const { servers, call } = stage([dying, sound], { clock: new StoppedClock() });
     expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__sound__echo']);
-    expect(said(await call('mcp__sound__echo', { a: 1 }))).toBe('{"a":1}');
+    expect(outputText(await call('mcp__sound__echo', { a: 1 }))).toBe('{"a":1}');
     expect(servers.status()).toMatchObject([{ state: 'restarting' }, { state: 'ready' }]);
   });
 });
@@ -248,6 +248,6 @@ describe('a server that hangs', () => {
       isError: true,
       summary: 'echo of the MCP server "test" was cancelled after 0.2 s without an answer or progress',
     });
-    expect(said(await call('mcp__test__echo'))).toMatch(/^started (\d+),\1$/);
+    expect(outputText(await call('mcp__test__echo'))).toMatch(/^started (\d+),\1$/);
   });
 });

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpSpec } from '../../src/mcp/index.ts';
-import { said, StoppedClock, stage } from './stage.ts';
+import { outputText, StoppedClock, stage } from './stage.ts';
 
-type Reply = (request: Asked, response: ServerResponse) => void;
+type Reply = (request: ReceivedRequest, response: ServerResponse) => void;
 
-interface Asked {
+interface ReceivedRequest {
   readonly id?: number;
   readonly method: string;
   readonly params?: { readonly protocolVersion?: string; readonly arguments?: object };
@@ -40,13 +40,13 @@ class TestServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests.push(request);
-    const asked: Asked =
+    const received: ReceivedRequest =
       request.method === 'POST' ? JSON.parse(await readText(request)) : { method: request.method ?? '' };
-    (this.replies.get(asked.method) ?? ANSWER)(asked, response);
+    (this.replies.get(received.method) ?? ANSWER)(received, response);
   }
 }
 
-const RESULTS: Readonly<Record<string, (asked: Asked) => object>> = {
+const RESULTS: Readonly<Record<string, (received: ReceivedRequest) => object>> = {
   initialize: ({ params }) => ({
     protocolVersion: params?.protocolVersion,
     capabilities: { tools: {} },
@@ -57,13 +57,13 @@ const RESULTS: Readonly<Record<string, (asked: Asked) => object>> = {
   'tools/call': ({ params }) => ({ content: [{ type: 'text', text: JSON.stringify(params?.arguments) }] }),
 };
 
-const ANSWER: Reply = (asked, response) => {
-  const result = RESULTS[asked.method]?.(asked);
+const ANSWER: Reply = (received, response) => {
+  const result = RESULTS[received.method]?.(received);
   if (result === undefined)
-    return refuse(asked.id === undefined && asked.method.includes('/') ? 202 : 405)(asked, response);
+    return refuse(received.id === undefined && received.method.includes('/') ? 202 : 405)(received, response);
   response.setHeader('content-type', 'application/json');
-  if (asked.method === 'initialize') response.setHeader('mcp-session-id', 'session');
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result }));
+  if (received.method === 'initialize') response.setHeader('mcp-session-id', 'session');
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: received.id, result }));
 };
 
 function refuse(status: number): Reply {
@@ -85,7 +85,7 @@ describe('a server over HTTP', () => {
   test('receives our headers, and the end of the session', async () => {
     const server = await testServer();
     const { servers, call } = stage([at(server, { Authorization: 'Bearer abcdefgh', 'X-Team': 'blue' })]);
-    expect(said(await call('mcp__web__echo', { a: 1 }))).toBe('{"a":1}');
+    expect(outputText(await call('mcp__web__echo', { a: 1 }))).toBe('{"a":1}');
     expect(servers.status()).toEqual([
       { name: 'web', transport: 'http', state: 'ready', tools: 1, version: 'web 1' },
     ]);
@@ -105,7 +105,7 @@ describe('a server over HTTP', () => {
     await server.stop();
     const output = await call('mcp__web__echo');
     expect(output.isError).toBe(true);
-    expect(said(output)).toMatch(
+    expect(outputText(output)).toMatch(
       /^The MCP server "web" was lost during the call: fetch failed \(\w+\)\n.* It restarts in 0.5 s \(restart 1 of 5\)/,
     );
     clock.wake();
@@ -127,8 +127,8 @@ describe('a server over HTTP', () => {
       void server.stop();
     });
     const output = await call('mcp__web__echo');
-    expect(said(output)).toContain('was lost during the call: fetch failed (');
-    expect(said(output)).toContain('It is unknown whether the call had an effect.');
+    expect(outputText(output)).toContain('was lost during the call: fetch failed (');
+    expect(outputText(output)).toContain('It is unknown whether the call had an effect.');
   });
 
   test.each([
@@ -157,7 +157,7 @@ describe('a server over HTTP', () => {
     await servers.tools();
     server.replies.set('tools/call', refuse(404)).set('ping', refuse(404));
     const output = await call('mcp__web__echo');
-    expect(said(output)).toContain('it answered with HTTP 404');
+    expect(outputText(output)).toContain('it answered with HTTP 404');
     expect(servers.status()).toMatchObject([{ state: 'restarting' }]);
     server.replies.clear();
     clock.wake();
@@ -202,7 +202,7 @@ describe('a server over HTTP', () => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
     });
-    expect(said(await call('mcp__web__echo'))).toBe(
+    expect(outputText(await call('mcp__web__echo'))).toBe(
       'echo of the MCP server "web" failed: [redacted] is not a key',
     );
   });
@@ -266,12 +266,12 @@ describe('a server over HTTP', () => {
 
   test('can be closed while it connects', async () => {
     const server = await testServer();
-    const asked = new Promise<void>((resolve) => {
+    const received = new Promise<void>((resolve) => {
       server.replies.set('initialize', () => resolve());
     });
     const { servers } = stage([at(server)]);
     const tools = servers.tools();
-    await asked;
+    await received;
     await servers.close();
     expect(await tools).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import { said, StoppedClock, scripted, stage } from './stage.ts';
+import { outputText, StoppedClock, scripted, stage } from './stage.ts';
 
 describe('output outside the protocol', () => {
   test('on stderr is limited, and quoted in part when the server crashes', async () => {
@@ -12,7 +12,7 @@ describe('output outside the protocol', () => {
       };
     `;
     const { call } = stage([scripted(code)], { clock: new StoppedClock() });
-    const text = said(await call('mcp__test__echo'));
+    const text = outputText(await call('mcp__test__echo'));
     expect(text).toContain('it ended with exit code 134; its last output was:\nxxx');
     expect(text).toContain('\nout of memory\nIt is unknown whether the call had an effect');
     expect(text.length).toBeLessThan(6000);
@@ -27,23 +27,23 @@ describe('output outside the protocol', () => {
       console.log('');
     `;
     const { call } = stage([scripted(code)]);
-    expect(said(await call('mcp__test__echo', { a: 1 }))).toBe('{"a":1}');
+    expect(outputText(await call('mcp__test__echo', { a: 1 }))).toBe('{"a":1}');
   });
 
   test('on stdout without a line end ends the server', async () => {
     const code = `methods['tools/call'] = () => void process.stdout.write('x'.repeat(11 * 1024 * 1024));`;
     const { call } = stage([scripted(code)], { clock: new StoppedClock() });
-    expect(said(await call('mcp__test__echo'))).toContain('it sent a line of more than 10485760 bytes');
+    expect(outputText(await call('mcp__test__echo'))).toContain('it sent a line of more than 10485760 bytes');
   });
 });
 
 test('a server that closes its input is lost', async () => {
   const code = `methods['tools/call'] = () => { closeSync(0); setInterval(() => {}, 1000); return text('deaf'); };`;
   const { call } = stage([scripted(code)], { clock: new StoppedClock() });
-  expect(said(await call('mcp__test__echo'))).toBe('deaf');
+  expect(outputText(await call('mcp__test__echo'))).toBe('deaf');
   const output = await call('mcp__test__echo', { large: 'x'.repeat(1_000_000) });
   expect(output.isError).toBe(true);
-  expect(said(output)).toMatch(/was lost during the call.*\n.* It restarts in 0.5 s/);
+  expect(outputText(output)).toMatch(/was lost during the call.*\n.* It restarts in 0.5 s/);
 });
 
 test('escape sequences of a server are removed from messages', async () => {
@@ -123,7 +123,7 @@ describe('the list of tools', () => {
       ['mcp__test__a_b', expect.anything(), false],
       [expect.stringMatching(/^mcp__test__long-x{39}_[0-9a-f]{8}$/), expect.anything(), false],
     ]);
-    expect(said(await call('mcp__test___ber_l_ufer'))).toBe('über/läufer');
+    expect(outputText(await call('mcp__test___ber_l_ufer'))).toBe('über/läufer');
     for (const { name, parameters } of tools) {
       expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
       expect(parameters).toMatchObject({ type: 'object', properties: {} });

@@ -106,7 +106,7 @@ export function openStage(
   tuning: Partial<McpTuning> = {},
   more: Partial<McpHostContext> = {},
 ): Stage {
-  const heard: McpServerStatus[] = [];
+  const statuses: McpServerStatus[] = [];
   const waiting = new Set<(status: McpServerStatus) => void>();
   const servers = new McpServers(
     specs,
@@ -116,7 +116,7 @@ export function openStage(
       cwd: scratch,
       clientVersion: '0.0.0',
       onChange: (status) => {
-        heard.push(status);
+        statuses.push(status);
         for (const hear of waiting) hear(status);
       },
       ...more,
@@ -125,7 +125,7 @@ export function openStage(
   );
   return {
     servers,
-    heard,
+    heard: statuses,
     until: (fits) =>
       new Promise((resolve) => {
         const hear = (status: McpServerStatus): void => {
@@ -158,7 +158,7 @@ function surroundings(scratch: string, update: (text: string) => void): ToolCont
   };
 }
 
-export function said(output: ToolOutput): string {
+export function outputText(output: ToolOutput): string {
   return textOf(output.content);
 }
 

@@ -39,7 +39,8 @@ function press(
 
 const ENTER = chord('enter');
 const ESCAPE = chord('escape');
-const shown = (state: ApprovalState) => renderApproval(state, { width: 60, rows: 20 }).lines.map(lineText);
+const renderedLines = (state: ApprovalState) =>
+  renderApproval(state, { width: 60, rows: 20 }).lines.map(lineText);
 
 describe('a question for approval', () => {
   it('shows the full command, and what "always" would allow', () => {
@@ -52,7 +53,7 @@ describe('a question for approval', () => {
       '  npm publish',
       '  timeout: 60',
     ]);
-    expect(shown(newApproval(QUESTION, 0))).toEqual([
+    expect(renderedLines(newApproval(QUESTION, 0))).toEqual([
       '? bash npm test',
       'y yes, once   a always   n no   e edit   v view   Esc later',
       'always means: bash npm test *',
@@ -94,7 +95,7 @@ describe('a question for approval', () => {
   it('offers no "always" without a rule', () => {
     const question = { ...QUESTION, rule: undefined };
     expect(press(['a'], question).answer).toBeUndefined();
-    expect(shown(newApproval(question, 0))).toEqual([
+    expect(renderedLines(newApproval(question, 0))).toEqual([
       '? bash npm test',
       'y yes, once   n no   e edit   v view   Esc later',
     ]);
@@ -120,9 +121,9 @@ describe('a question for approval', () => {
   });
 
   it('shows the whole call again with v', () => {
-    const asked = newApproval(QUESTION, 0);
-    expect(updateApproval(asked, { type: 'text', text: 'v' }, { width: 60, now: 1000 })).toEqual({
-      state: asked,
+    const question = newApproval(QUESTION, 0);
+    expect(updateApproval(question, { type: 'text', text: 'v' }, { width: 60, now: 1000 })).toEqual({
+      state: question,
       answer: undefined,
       isToBeShown: true,
     });
@@ -137,9 +138,11 @@ describe('a question for approval', () => {
     ];
     const broken = press(['e', ...clear, '{"command": 1', ENTER]);
     expect(broken.answer).toBeUndefined();
-    expect(shown(broken.state).at(-1)).toBe('That is not JSON: correct it, or press Esc to go back.');
-    expect(shown(press(['e', ...clear, '[1]', ENTER]).state).join()).toContain('have to be a JSON object');
-    expect(shown(press(['e', ...clear, '{"command": 1}', ENTER]).state).at(-1)).toBe(
+    expect(renderedLines(broken.state).at(-1)).toBe('That is not JSON: correct it, or press Esc to go back.');
+    expect(renderedLines(press(['e', ...clear, '[1]', ENTER]).state).join()).toContain(
+      'have to be a JSON object',
+    );
+    expect(renderedLines(press(['e', ...clear, '{"command": 1}', ENTER]).state).at(-1)).toBe(
       'command has to be a text.',
     );
   });

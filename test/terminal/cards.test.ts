@@ -26,33 +26,35 @@ const CALL: ToolCard = {
   output: '',
 };
 
-const shown = (card: Card, style = STYLE) => cardLines(card, style).map(lineText);
+const renderedLines = (card: Card, style = STYLE) => cardLines(card, style).map(lineText);
 const numbered = (count: number, start = '') =>
   Array.from({ length: count }, (_, index) => `${start}${index + 1}`).join('\n');
 
 describe('a card', () => {
   it('is one line with the outcome and the duration', () => {
-    expect(shown(CALL)).toEqual(['✓ bash npm test  1.2 s']);
-    const early = (status: CardStatus) => shown({ ...CALL, status, durationMs: undefined });
+    expect(renderedLines(CALL)).toEqual(['✓ bash npm test  1.2 s']);
+    const early = (status: CardStatus) => renderedLines({ ...CALL, status, durationMs: undefined });
     expect(early('running')).toEqual(['● bash npm test']);
     expect(early('waiting')).toEqual(['? bash npm test waits for approval']);
   });
 
   it('keeps the duration if the title is too long', () => {
-    expect(shown({ ...CALL, title: `bash ${'日本語'.repeat(20)}` })[0]).toMatch(/^✓ bash 日本.*…  1\.2 s$/);
+    expect(renderedLines({ ...CALL, title: `bash ${'日本語'.repeat(20)}` })[0]).toMatch(
+      /^✓ bash 日本.*…  1\.2 s$/,
+    );
   });
 
   it('shows the start of a diff in colours, and how many lines are missing', () => {
     const diff = `--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n${numbered(47, ' ')}\n`;
-    expect(shown({ ...CALL, diff }).slice(-2)).toEqual(['   7', '  … 40 more lines (ctrl-o)']);
+    expect(renderedLines({ ...CALL, diff }).slice(-2)).toEqual(['   7', '  … 40 more lines (ctrl-o)']);
     const painted = cardLines({ ...CALL, diff }, STYLE).map((line) => paintLine(line, COLOURED));
     expect(painted).toContain('  \u001b[31m-old\u001b[m');
     expect(painted).toContain('  \u001b[32m+new\u001b[m');
-    expect(shown({ ...CALL, diff }, { ...STYLE, expanded: true })).toHaveLength(1 + 52);
+    expect(renderedLines({ ...CALL, diff }, { ...STYLE, expanded: true })).toHaveLength(1 + 52);
   });
 
   it("shows the end of a command's output", () => {
-    expect(shown({ ...CALL, output: numbered(100, 'line ') })).toEqual([
+    expect(renderedLines({ ...CALL, output: numbered(100, 'line ') })).toEqual([
       '✓ bash npm test  1.2 s',
       '  … 95 lines before (ctrl-o)',
       ...[96, 97, 98, 99, 100].map((number) => `  line ${number}`),
@@ -69,11 +71,14 @@ describe('a card', () => {
   });
 
   it('shows the last state of a line that a progress bar rewrote', () => {
-    expect(shown({ ...CALL, output: ' 10%\r 50%\r100%\r\ndone\r\n' }).slice(1)).toEqual(['  100%', '  done']);
+    expect(renderedLines({ ...CALL, output: ' 10%\r 50%\r100%\r\ndone\r\n' }).slice(1)).toEqual([
+      '  100%',
+      '  done',
+    ]);
   });
 
   it("removes the colours of a command's output, and shows other sequences", () => {
-    expect(shown({ ...CALL, output: '\u001b[32mok\u001b[0m \u001b[2Jgone' }).slice(1)).toEqual([
+    expect(renderedLines({ ...CALL, output: '\u001b[32mok\u001b[0m \u001b[2Jgone' }).slice(1)).toEqual([
       '  ok ␛[2Jgone',
     ]);
   });
@@ -84,8 +89,8 @@ describe('a card', () => {
       text: 'First **this**.\n\nThen that.',
       durationMs: 65_000,
     };
-    expect(shown(thought)).toEqual(['✻ thought for 1 min 5 s (ctrl-o)']);
-    expect(shown(thought, { ...STYLE, expanded: true })).toEqual([
+    expect(renderedLines(thought)).toEqual(['✻ thought for 1 min 5 s (ctrl-o)']);
+    expect(renderedLines(thought, { ...STYLE, expanded: true })).toEqual([
       '✻ thought for 1 min 5 s',
       '  First this.',
       '',

@@ -14,7 +14,7 @@ import { chunked, markdown } from './samples.ts';
 
 const STYLE: MarkdownStyle = { width: 40, base: {}, marks: false };
 
-function shown(text: string, width = 40): string[] {
+function renderedLines(text: string, width = 40): string[] {
   return markdownLines(text, { ...STYLE, width }).map(lineText);
 }
 
@@ -49,11 +49,19 @@ describe('markdown on a terminal', () => {
 
   it('nests lists, numbers and tasks', () => {
     const source = '- one\n  - two\n    1. three\n- [x] done\n- [ ] open\n\ntext';
-    expect(shown(source)).toEqual(['• one', '  • two', '    1. three', '☑ done', '☐ open', '', 'text']);
+    expect(renderedLines(source)).toEqual([
+      '• one',
+      '  • two',
+      '    1. three',
+      '☑ done',
+      '☐ open',
+      '',
+      'text',
+    ]);
   });
 
   it('keeps indented text inside its item, even if it is indented too little', () => {
-    expect(shown('1. first\n  - inside\n\n   again\n2. second')).toEqual([
+    expect(renderedLines('1. first\n  - inside\n\n   again\n2. second')).toEqual([
       '1. first',
       '   • inside',
       '',
@@ -63,7 +71,7 @@ describe('markdown on a terminal', () => {
   });
 
   it('shows fenced code unchanged, with its language above', () => {
-    expect(shown('```ts\nconst a = 1;\n\n  # no heading\n```\nafter')).toEqual([
+    expect(renderedLines('```ts\nconst a = 1;\n\n  # no heading\n```\nafter')).toEqual([
       '  ts',
       '  const a = 1;',
       '',
@@ -80,7 +88,7 @@ describe('markdown on a terminal', () => {
   });
 
   it('aligns tables by display width', () => {
-    expect(shown('| a | 数 | c |\n|---|--:|:-:|\n| 日本 | 1 | x |\n| b | 22 | 👩‍💻 |')).toEqual([
+    expect(renderedLines('| a | 数 | c |\n|---|--:|:-:|\n| 日本 | 1 | x |\n| b | 22 | 👩‍💻 |')).toEqual([
       'a    │ 数 │ c',
       '─────┼────┼───',
       '日本 │  1 │ x',
@@ -90,18 +98,24 @@ describe('markdown on a terminal', () => {
 
   it('wraps the cells of a wide table, and lists the rows if that is not enough', () => {
     const source = '| name | what it does |\n|---|---|\n| bash | runs a command and waits |';
-    expect(shown(source, 20)).toEqual([
+    expect(renderedLines(source, 20)).toEqual([
       'name │ what it does',
       '─────┼──────────────',
       'bash │ runs a',
       '     │ command and',
       '     │ waits',
     ]);
-    expect(shown(source, 12)).toEqual(['name: bash', 'what it', 'does: runs a', 'command and', 'waits']);
+    expect(renderedLines(source, 12)).toEqual([
+      'name: bash',
+      'what it',
+      'does: runs a',
+      'command and',
+      'waits',
+    ]);
   });
 
   it('renders quotes, rules and breaks', () => {
-    expect(shown('> said\n> twice\n>\n> - a\n\n---\none  \ntwo<br>three')).toEqual([
+    expect(renderedLines('> said\n> twice\n>\n> - a\n\n---\none  \ntwo<br>three')).toEqual([
       '│ said twice',
       '│ ',
       '│ • a',
@@ -115,8 +129,8 @@ describe('markdown on a terminal', () => {
   });
 
   it('breaks Japanese between characters but not before a full stop, and Thai between words', () => {
-    expect(shown('これは長い文章です。はい', 18)).toEqual(['これは長い文章で', 'す。はい']);
-    expect(shown('ผมชอบเขียนโปรแกรม', 12)).toEqual(['ผมชอบเขียน', 'โปรแกรม']);
+    expect(renderedLines('これは長い文章です。はい', 18)).toEqual(['これは長い文章で', 'す。はい']);
+    expect(renderedLines('ผมชอบเขียนโปรแกรม', 12)).toEqual(['ผมชอบเขียน', 'โปรแกรม']);
   });
 
   it('never outputs a control character', () => {
@@ -132,7 +146,7 @@ describe('markdown on a terminal', () => {
       '['.repeat(8000),
     ])
       expect(markdownLines(text, STYLE).every((line) => lineWidth(line) <= 40)).toBe(true);
-    expect(shown(`# a${' '.repeat(8000)}b`)).toHaveLength(2);
+    expect(renderedLines(`# a${' '.repeat(8000)}b`)).toHaveLength(2);
   });
 
   it('keeps its markup without colours', () => {
@@ -146,7 +160,7 @@ describe('markdown as it streams in', () => {
     fc.assert(
       fc.property(chunked(markdown), fc.integer({ min: 10, max: 60 }), ({ whole, chunks }, width) => {
         const lines = streamed(chunks, width);
-        expect(lines.map(lineText)).toEqual(shown(whole, width));
+        expect(lines.map(lineText)).toEqual(renderedLines(whole, width));
       }),
       { numRuns: 300 },
     );
@@ -161,7 +175,7 @@ describe('markdown as it streams in', () => {
         for (const chunk of chunks) {
           finished.push(...stream.push(chunk));
           soFar += chunk;
-          expect([...finished, ...stream.open()].map(lineText)).toEqual(shown(soFar));
+          expect([...finished, ...stream.open()].map(lineText)).toEqual(renderedLines(soFar));
         }
       }),
     );

@@ -8,7 +8,7 @@ const SCREEN_PARTS = ['activity', 'approval-dialog', 'approval-lines', 'cards', 
 );
 
 /** Returns the lines from the first line of the demo on. */
-function shown(lines: readonly string[]): string[] {
+function demoLines(lines: readonly string[]): string[] {
   return lines.slice(lines.indexOf('· ready'));
 }
 
@@ -53,7 +53,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     await say(pane, 'md');
     await pane.see(has('· finished'));
     await pane.see((lines) => lines.at(-2) === '> say something');
-    expect(shown(pane.all()).slice(0, -1)).toEqual(['· ready', ...ANSWER, '> say something']);
+    expect(demoLines(pane.all()).slice(0, -1)).toEqual(['· ready', ...ANSWER, '> say something']);
     expect(pane.screen()).toHaveLength(10);
   });
 
@@ -72,7 +72,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
       pane.resize(columns, rows);
       await pane.see((lines) => lines.at(-1)?.endsWith(`${columns}x${rows}`) === true);
     }
-    expect(shown(pane.all()).slice(0, -1)).toEqual([
+    expect(demoLines(pane.all()).slice(0, -1)).toEqual([
       '· ready',
       ...ANSWER,
       '> a draft that is longer than thirty columns',
@@ -90,7 +90,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     // A capture may be taken during a repaint: only the final state counts.
     await pane.see(
       (lines) =>
-        lines.at(-2) === '> say something' && shown(lines).slice(0, 5).join('\n') === left.join('\n'),
+        lines.at(-2) === '> say something' && demoLines(lines).slice(0, 5).join('\n') === left.join('\n'),
     );
     pane.press('C-o');
     await pane.see(has('output 0'));
@@ -124,7 +124,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     pane.type('no');
     pane.press('Enter');
     await pane.see(has('answered {"type":"deny","comment":"no"}'));
-    expect(shown(pane.all()).slice(0, 7)).toEqual([
+    expect(demoLines(pane.all()).slice(0, 7)).toEqual([
       '· ready',
       '❯ ask',
       '? bash wants to run',

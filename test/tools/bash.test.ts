@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { objectOf } from '../../src/base/index.ts';
 import { bash } from '../../src/tools/bash.ts';
 import { printedText, type Sandbox, type ToolOutput } from '../../src/tools/index.ts';
-import { addFiles, callTool, invalidText, stageWith, textOf } from './stage.ts';
+import { addFiles, callTool, invalidText, stageWith, outputText } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 async function run(command: string, more: object = {}): Promise<ToolOutput> {
@@ -34,7 +34,7 @@ describe('a command', () => {
 
   test('keeps the order of many small writes to both outputs', async () => {
     const output = await run('for i in $(seq 200); do echo $i; echo $i >&2; done');
-    expect(textOf(output).split('\n')).toEqual(
+    expect(outputText(output).split('\n')).toEqual(
       Array.from({ length: 400 }, (_, index) => String(Math.floor(index / 2) + 1)),
     );
   });
@@ -43,7 +43,7 @@ describe('a command', () => {
     const command = 'echo one; echo two >&2; echo three; echo four > /dev/stderr; exit 3';
     const output = await run(command, { apart: true });
     expect(output.details).toMatchObject({ stdout: 'one\nthree\n', stderr: 'two\nfour\n', exitCode: 3 });
-    const lines = textOf(output).split('\n');
+    const lines = outputText(output).split('\n');
     expect(lines.slice(0, -1).toSorted()).toEqual(['four', 'one', 'three', 'two']);
     expect(lines.at(-1)).toBe('[exit code 3]');
     expect((await run(command)).details).not.toHaveProperty('stderr');
@@ -70,56 +70,56 @@ describe('a command', () => {
   );
 
   test('can open its outputs by name', async () => {
-    expect(textOf(await run('echo one > /dev/stderr; echo two | tee /dev/stdout > /dev/stderr'))).toBe(
+    expect(outputText(await run('echo one > /dev/stderr; echo two | tee /dev/stdout > /dev/stderr'))).toBe(
       'one\ntwo\ntwo',
     );
   });
 
   test('runs in the working directory with exactly the given environment', async () => {
     const stage = stageWith({ 'here.txt': '' });
-    expect(textOf(await stage.call(bash, { command: 'ls; pwd' }))).toBe(`here.txt\n${stage.directory}`);
-    const names = textOf(await stage.call(bash, { command: 'env' }))
+    expect(outputText(await stage.call(bash, { command: 'ls; pwd' }))).toBe(`here.txt\n${stage.directory}`);
+    const names = outputText(await stage.call(bash, { command: 'env' }))
       .split('\n')
       .map((line) => line.split('=')[0]);
     expect(new Set(names)).toEqual(new Set(['PATH', 'HOME', 'POLYPOD_CALL', 'PWD', 'SHLVL', '_']));
   });
 
   test('has no input and no terminal', async () => {
-    expect(textOf(await run('cat; read x; echo "end $?"; tty; (: < /dev/tty) 2>&1 | tail -c 26'))).toMatch(
-      /^end 1\nnot a tty\n/,
-    );
+    expect(
+      outputText(await run('cat; read x; echo "end $?"; tty; (: < /dev/tty) 2>&1 | tail -c 26')),
+    ).toMatch(/^end 1\nnot a tty\n/);
   });
 
   test('without output reports that', async () => {
-    expect(textOf(await run('true'))).toBe('(no output)');
+    expect(outputText(await run('true'))).toBe('(no output)');
   });
 
   test('that fails reports its exit code', async () => {
     const output = await run('echo broken; exit 3');
-    expect(textOf(output)).toBe('broken\n[exit code 3]');
+    expect(outputText(output)).toBe('broken\n[exit code 3]');
     expect(output).toMatchObject({ isError: true, details: { exitCode: 3 } });
     expect(output.summary).toBe('echo broken; exit 3: exit code 3');
-    expect(textOf(await run('no-such-program'))).toContain('[exit code 127]');
-    expect(textOf(await run('if'))).toContain('syntax error');
+    expect(outputText(await run('no-such-program'))).toContain('[exit code 127]');
+    expect(outputText(await run('if'))).toContain('syntax error');
   });
 
   test('ended by a signal reports the signal', async () => {
     const output = await run('kill -SEGV $$');
-    expect(textOf(output)).toBe('(no output)\n[ended by SIGSEGV]');
+    expect(outputText(output)).toBe('(no output)\n[ended by SIGSEGV]');
     expect(output).toMatchObject({ isError: true, details: { exitCode: null, signal: 'SIGSEGV' } });
   });
 
   test('uses bash, or sh if there is no bash', async () => {
-    expect(textOf(await run('echo ${BASH_VERSION:+bash}'))).toBe('bash');
+    expect(outputText(await run('echo ${BASH_VERSION:+bash}'))).toBe('bash');
     const stage = stageWith();
     mkdirSync(stage.path('bin'));
     symlinkSync('/bin/echo', stage.path('bin/echo'));
     const withoutBash = stageWith({}, { env: { PATH: stage.path('bin') } });
-    expect(textOf(await withoutBash.call(bash, { command: 'echo sh' }))).toBe('sh');
+    expect(outputText(await withoutBash.call(bash, { command: 'echo sh' }))).toBe('sh');
   });
 
   test('can print bytes that are not text', async () => {
-    expect(textOf(await run(String.raw`printf 'a\xffb\x00c'`))).toBe('a\ufffdb\ufffdc');
+    expect(outputText(await run(String.raw`printf 'a\xffb\x00c'`))).toBe('a\ufffdb\ufffdc');
   });
 
   test('that cannot be started reports the next step', async () => {
@@ -127,10 +127,10 @@ describe('a command', () => {
     rmSync(stage.directory, { recursive: true });
     const gone = await stage.call(bash, { command: 'true' });
     expect(gone.isError).toBe(true);
-    expect(textOf(gone)).toContain(
+    expect(outputText(gone)).toContain(
       `The command could not be started: the working directory ${stage.directory} does not exist. Create it`,
     );
-    expect(textOf(await run(`: ${'x'.repeat(200_000)}`))).toContain('it is too long. Write it to a file');
+    expect(outputText(await run(`: ${'x'.repeat(200_000)}`))).toContain('it is too long. Write it to a file');
   });
 
   test('runs in the sandbox if there is one', async () => {
@@ -149,7 +149,7 @@ describe('a command', () => {
       }),
     };
     const output = await callTool(bash, { command: 'echo in $IN' }, { ...stage.around, sandbox });
-    expect(textOf(output)).toBe(`in ${stage.directory} echo in $IN false\n[undone]`);
+    expect(outputText(output)).toBe(`in ${stage.directory} echo in $IN false\n[undone]`);
     expect(finished).toEqual([`in ${stage.directory} echo in $IN false\n`]);
   });
 
@@ -168,7 +168,7 @@ describe('long output', () => {
   test('is returned as its beginning and end, with a file that contains all of it', async () => {
     const stage = stageWith();
     const output = await stage.call(bash, { command: 'seq 100000' });
-    const text = textOf(output);
+    const text = outputText(output);
     expect(text).toMatch(/^1\n2\n3\n/);
     expect(text).toMatch(/\n\d+\n\[… 558 KB omitted here …\]\n\d+\n/);
     expect(text).toMatch(/\n99999\n100000\n\[all 588 KB of output are in .+; use grep or read on it\]$/);
@@ -181,12 +181,12 @@ describe('long output', () => {
 
   test('that just fits is returned in full, without a file', async () => {
     const output = await run('head -c 30720 /dev/zero | tr "\\0" x');
-    expect(textOf(output)).toBe('x'.repeat(30_720));
+    expect(outputText(output)).toBe('x'.repeat(30_720));
     expect(output.details).not.toHaveProperty('outputFile');
   });
 
   test('is never cut inside a character', async () => {
-    expect(textOf(await run("yes 日本語日本語 | head -c 100000 | tr -d '\\n'; true"))).not.toMatch(
+    expect(outputText(await run("yes 日本語日本語 | head -c 100000 | tr -d '\\n'; true"))).not.toMatch(
       /\ufffd[^[]*\[…|…\]\n\ufffd/,
     );
   });
@@ -196,7 +196,7 @@ describe('long output', () => {
     const scratch = stage.path('gone');
     const command = `rm -r ${scratch}; seq 100000; echo the end`;
     const output = await callTool(bash, { command }, { ...stage.around, scratch });
-    expect(textOf(output)).toContain('\nthe end');
+    expect(outputText(output)).toContain('\nthe end');
     expect(output.isError).toBe(false);
     expect(output.details).not.toHaveProperty('outputFile');
   });
@@ -237,7 +237,7 @@ describe('a command that takes too long', () => {
   test('is ended with all its processes, and its output is kept', async () => {
     const mark = token();
     const output = await run(`echo started; sleep ${mark} & sleep ${mark}`, { timeout: 1 });
-    expect(textOf(output)).toBe(
+    expect(outputText(output)).toBe(
       'started\n[not done after 1 second, so all its processes were ended; give a longer timeout if it needs more]',
     );
     expect(output).toMatchObject({
@@ -257,7 +257,9 @@ describe('a cancelled command', () => {
     while (stage.updates.length === 0) await sleep(5);
     controller.abort();
     const output = await running;
-    expect(textOf(output)).toMatch(/^started\n\[cancelled after \d\.\d s; all its processes were ended\]$/);
+    expect(outputText(output)).toMatch(
+      /^started\n\[cancelled after \d\.\d s; all its processes were ended\]$/,
+    );
     expect(output).toMatchObject({ isError: true, details: { endedBy: 'cancel' } });
     expect(survivorsOf(mark)).toEqual([]);
   });
@@ -295,14 +297,14 @@ describe('a process that a command leaves in the background', () => {
     // A call that waited for it would not return: it sleeps for years.
     const output = await run(commandFor(mark));
     expect(output.isError).toBe(false);
-    expect(textOf(output)).toBe(`started\n[left in the background and ended: sleep ${mark}]`);
+    expect(outputText(output)).toBe(`started\n[left in the background and ended: sleep ${mark}]`);
     expect(survivorsOf(mark)).toEqual([]);
   });
 
   test('may finish its last output', async () => {
     const stage = stageWith();
     const output = await stage.call(bash, { command: 'echo text > >(sleep 0.05; tee log.txt)' });
-    expect(textOf(output)).toBe('text');
+    expect(outputText(output)).toBe('text');
     expect(stage.text('log.txt')).toBe('text\n');
   });
 

@@ -7,7 +7,7 @@ import {
   type SandboxScope,
   type ToolOutput,
 } from '../../src/tools/index.ts';
-import { callTool, type Stage, textOf } from './stage.ts';
+import { callTool, type Stage, outputText } from './stage.ts';
 
 export const ENV = { PATH: process.env.PATH ?? '', HOME: homedir() };
 
@@ -16,7 +16,7 @@ export interface Setting extends Partial<SandboxOptions>, Partial<SandboxScope> 
   readonly cwd?: string;
 }
 
-/** Runs a command in a sandbox around the stage's directory. */
+/** Runs a command in a sandbox for the directory of the stage. */
 export async function run(
   stage: Stage,
   command: string,
@@ -34,7 +34,7 @@ export async function run(
   const sandboxes = await openSandboxes({ env: ENV, home: homedir(), ...options }, scope);
   const around = { ...stage.around, env: options.env ?? ENV, sandbox: sandboxes.around(scope), approved };
   const output = await callTool(bash, { command }, { ...around, cwd: cwd ?? stage.directory }, signal);
-  return { output, text: textOf(output) };
+  return { output, text: outputText(output) };
 }
 
 /** Runs a script outside the sandbox. */

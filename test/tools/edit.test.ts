@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { edit } from '../../src/tools/edit.ts';
 import { applyEdits } from '../../src/tools/text/edit-text.ts';
-import { callTool, invalidText, stageWith, textOf } from './stage.ts';
+import { callTool, invalidText, stageWith, outputText } from './stage.ts';
 
 const CODE = `function one() {
   return 1;
@@ -19,7 +19,7 @@ async function edited(content: string, input: object): Promise<string> {
   const stage = stageWith({ 'a.ts': content });
   const output = await stage.call(edit, { path: 'a.ts', ...input });
   if (output.isError) expect(stage.text('a.ts')).toBe(content);
-  return output.isError ? textOf(output) : stage.text('a.ts');
+  return output.isError ? outputText(output) : stage.text('a.ts');
 }
 
 describe('an edit', () => {
@@ -131,7 +131,7 @@ describe('a failed edit reports the reason', () => {
 
   test('if the file cannot be edited', async () => {
     const stage = stageWith({ 'src/button.ts': '', 'a.bin': Buffer.from([0, 1]), 'dir/': '' });
-    const why = async (path: string) => textOf(await stage.call(edit, { path, old: 'a', new: 'b' }));
+    const why = async (path: string) => outputText(await stage.call(edit, { path, old: 'a', new: 'b' }));
     expect(await why('src/buton.ts')).toBe('src/buton.ts does not exist. Did you mean src/button.ts?');
     expect(await why('none/a.ts')).toBe('none/a.ts does not exist. Use ls or find to see what is there.');
     expect(await why('a.bin')).toBe('a.bin is a binary file; edit changes UTF-8 text only. Use bash.');
@@ -149,7 +149,7 @@ describe('a failed edit reports the reason', () => {
     };
     const output = await callTool(edit, { path: 'a.ts', old: 'one', new: '1' }, stage.around, signal);
     expect(output).toMatchObject({ isError: true });
-    expect(textOf(output)).toContain('changed by another process');
+    expect(outputText(output)).toContain('changed by another process');
     expect(stage.text('a.ts')).toBe(`${CODE}// ${checks}\n`);
   });
 });

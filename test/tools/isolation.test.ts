@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
 import { pidNamespace } from '../../src/tools/index.ts';
-import { stageWith, temporaryDirectory, textOf } from './stage.ts';
+import { stageWith, temporaryDirectory, outputText } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 const env = { PATH: process.env.PATH ?? '' };
@@ -21,7 +21,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
   test('sees only its own processes, and keeps files, user and exit code', async () => {
     const stage = isolated();
     const command = `ls -d /proc/[0-9]* | wc -l; readlink /proc/self/ns/pid; pwd; id -u; ls /proc/${process.pid}/environ; exit 3`;
-    const [count, namespace, directory, uid, missing, code] = textOf(
+    const [count, namespace, directory, uid, missing, code] = outputText(
       await stage.call(bash, { command }),
     ).split('\n');
     expect(Number(count)).toBeLessThan(8);
@@ -32,7 +32,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
   });
 
   test('reports the signal that ended it', async () => {
-    expect(textOf(await run('kill -SEGV $$'))).toContain('[exit code 139 (SIGSEGV)]');
+    expect(outputText(await run('kill -SEGV $$'))).toContain('[exit code 139 (SIGSEGV)]');
   });
 
   test.each([
@@ -47,7 +47,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
     ],
   ])('leaves nothing in the background %s', async (_, commandFor) => {
     const mark = token();
-    expect(textOf(await run(commandFor(mark)))).toBe(
+    expect(outputText(await run(commandFor(mark)))).toBe(
       `started\n[left in the background and ended: sleep ${mark}]`,
     );
     expect(survivorsOf(mark)).toEqual([]);
@@ -61,7 +61,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
     const running = stage.call(bash, { command }, controller.signal);
     while (stage.updates.length === 0) await sleep(5);
     controller.abort();
-    expect(textOf(await running)).toContain('cancelled after');
+    expect(outputText(await running)).toContain('cancelled after');
     expect(stage.text('done.txt')).toBe('cleaned\n');
     expect(survivorsOf(mark)).toEqual([]);
   });
@@ -78,7 +78,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
     const stage = stageWith({}, { isolation: pidNamespace({ env, hidden: () => hidden }) });
     const program = `const net = require('net'); for (const path of ${JSON.stringify([inside, outside])}) net.connect(path).on('connect', () => console.log('connected', path)).on('error', (e) => console.log(e.code));`;
     writeFileSync(stage.path('try.cjs'), program);
-    const text = textOf(await stage.call(bash, { command: `${process.execPath} try.cjs` }));
+    const text = outputText(await stage.call(bash, { command: `${process.execPath} try.cjs` }));
     expect(text.split('\n').toSorted()).toEqual(['ECONNREFUSED', 'ENOENT']);
     expect(existsSync(join(directory, 'missing'))).toBe(false);
     await new Promise((settle) => connect(inside).on('connect', settle));
@@ -92,5 +92,5 @@ test('without bubblewrap, commands run without isolation and the reason is repor
     why: 'bubblewrap is missing: install the package bubblewrap',
   });
   const stage = stageWith({}, { isolation: bare });
-  expect(textOf(await stage.call(bash, { command: 'echo $PPID' }))).toBe(String(process.pid));
+  expect(outputText(await stage.call(bash, { command: 'echo $PPID' }))).toBe(String(process.pid));
 });

@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ls } from '../../src/tools/ls.ts';
-import { makePipe, stageWith, textOf } from './stage.ts';
+import { makePipe, stageWith, outputText } from './stage.ts';
 
 test('a directory is listed by name with sizes, directories and links', async () => {
   const stage = stageWith({
@@ -30,17 +30,19 @@ test('a long list is truncated with a note', async () => {
   const stage = stageWith(
     Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`f${1_000 + index}`, ''])),
   );
-  const lines = textOf(await stage.call(ls, {})).split('\n');
+  const lines = outputText(await stage.call(ls, {})).split('\n');
   expect(lines).toHaveLength(501);
   expect(lines.at(-1)).toBe(
     '[the first 500 of 600 entries; raise limit (5000 at most), or use find with a pattern]',
   );
-  expect(textOf(await stage.call(ls, { limit: 1 }))).toMatch(/^f1000 {2}0 B\n\[the first 1 of 600 entries/);
+  expect(outputText(await stage.call(ls, { limit: 1 }))).toMatch(
+    /^f1000 {2}0 B\n\[the first 1 of 600 entries/,
+  );
 });
 
 test('what cannot be listed is rejected with the next step', async () => {
   const stage = stageWith({ 'a.txt': '', 'empty/': '' });
-  const text = async (path: string) => textOf(await stage.call(ls, { path }));
+  const text = async (path: string) => outputText(await stage.call(ls, { path }));
   expect(await text('empty')).toBe('empty is an empty directory.');
   expect(await text('a.txt')).toBe('a.txt is a file. Use read to see its content.');
   expect(await text('none')).toContain('none does not exist');

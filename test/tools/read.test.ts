@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { renameSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { read } from '../../src/tools/read.ts';
-import { callTool, invalidText, makePipe, stageWith, temporaryDirectory, textOf } from './stage.ts';
+import { callTool, invalidText, makePipe, stageWith, temporaryDirectory, outputText } from './stage.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -11,7 +11,7 @@ const PNG = Buffer.from(
 
 async function readText(content: string | Uint8Array, range: object = {}): Promise<string> {
   const output = await stageWith({ 'a.txt': content }).call(read, { path: 'a.txt', ...range });
-  return `${output.isError ? 'error: ' : ''}${textOf(output)}`;
+  return `${output.isError ? 'error: ' : ''}${outputText(output)}`;
 }
 
 describe('read returns a text file', () => {
@@ -74,14 +74,14 @@ describe('read returns a text file', () => {
 
   test('if its reported size is 0', async () => {
     const stage = stageWith({}, { resolve: async (path) => path });
-    expect(textOf(await stage.call(read, { path: '/proc/self/status' }))).toContain('Name:');
+    expect(outputText(await stage.call(read, { path: '/proc/self/status' }))).toContain('Name:');
   });
 
   test('of 100 MB in fixed memory, and without counting what follows', async () => {
     const stage = stageWith();
     execFileSync('sh', ['-c', `yes 0123456789 | head -c 100000000 > ${stage.path('big.txt')}`]);
     const output = await stage.call(read, { path: 'big.txt', offset: 1_000, limit: 2 });
-    expect(textOf(output)).toBe(
+    expect(outputText(output)).toBe(
       '1000\t0123456789\n1001\t0123456789\n[lines 1000-1001; continue with offset 1002]',
     );
     expect(output.details).toEqual({ firstLine: 1_000, lastLine: 1_001 });
@@ -133,25 +133,25 @@ describe('what cannot be read is rejected with the next step', () => {
 
   test('a directory', async () => {
     const output = await stageWith({ 'src/': '' }).call(read, { path: 'src' });
-    expect(textOf(output)).toBe('src is a directory. Use ls to see its entries, or find to search it.');
+    expect(outputText(output)).toBe('src is a directory. Use ls to see its entries, or find to search it.');
     expect(output.isError).toBe(true);
   });
 
   test('a pipe, without waiting for a writer', async () => {
     const stage = stageWith();
     makePipe(stage.path('pipe'));
-    expect(textOf(await stage.call(read, { path: 'pipe' }))).toContain('is not a regular file');
+    expect(outputText(await stage.call(read, { path: 'pipe' }))).toContain('is not a regular file');
   });
 
   test('a missing file, with a similar name', async () => {
     const stage = stageWith({ 'src/button.ts': '' });
-    expect(textOf(await stage.call(read, { path: 'src/buton.ts' }))).toBe(
+    expect(outputText(await stage.call(read, { path: 'src/buton.ts' }))).toBe(
       'src/buton.ts does not exist. Did you mean src/button.ts?',
     );
-    expect(textOf(await stage.call(read, { path: 'nothing.md' }))).toBe(
+    expect(outputText(await stage.call(read, { path: 'nothing.md' }))).toBe(
       'nothing.md does not exist. Use ls or find to see what is there.',
     );
-    expect(textOf(await stage.call(read, { path: 'src/button.ts/x' }))).toContain(
+    expect(outputText(await stage.call(read, { path: 'src/button.ts/x' }))).toContain(
       'is a file, not a directory',
     );
   });
@@ -180,7 +180,7 @@ describe('a link that replaced the path after the policy check', () => {
         return path;
       },
     };
-    expect(textOf(await callTool(read, { path: 'a.txt' }, around))).toContain('became a symbolic link');
+    expect(outputText(await callTool(read, { path: 'a.txt' }, around))).toContain('became a symbolic link');
   });
 
   test.runIf(process.platform === 'linux')('for its directory is detected', async () => {
@@ -201,7 +201,7 @@ describe('a link that replaced the path after the policy check', () => {
     };
     const output = await callTool(read, { path: 'sub/a.txt' }, around);
     expect(output.isError).toBe(true);
-    expect(textOf(output)).toContain('is outside the directory');
+    expect(outputText(output)).toContain('is outside the directory');
   });
 });
 

@@ -16,7 +16,7 @@ import { bubblewrapWorks, ENV, run, sh } from './bubblewrap.ts';
 import { homedir } from 'node:os';
 import { bash } from '../../src/tools/bash.ts';
 import { openSandboxes } from '../../src/tools/index.ts';
-import { addFiles, callTool, stageWith, textOf } from './stage.ts';
+import { addFiles, callTool, stageWith, outputText } from './stage.ts';
 
 const IDENTITY = 'git config user.name Ada; git config user.email ada@example.org;';
 const repository = (files: Readonly<Record<string, string>> = {}) => {
@@ -386,11 +386,11 @@ describe.runIf(bubblewrapWorks)('a file of the workspace whose name suggests sec
     const around = { ...stage.around, env: ENV, sandbox };
     await callTool(bash, { command: 'ls' }, around);
     const added = await callTool(bash, { command: 'git add -A && git commit -q -m all' }, around);
-    expect(textOf(added)).toBe('(no output)');
+    expect(outputText(added)).toBe('(no output)');
     expect(sh('git show HEAD:.env', stage.directory)).toBe('TOKEN=secret\n');
-    expect(textOf(await callTool(bash, { command: READ }, around))).not.toContain('secret\n');
+    expect(outputText(await callTool(bash, { command: READ }, around))).not.toContain('secret\n');
     const beside = 'git tag x && grep -r . .';
-    expect(textOf(await callTool(bash, { command: beside }, around))).not.toContain('TOKEN=secret');
+    expect(outputText(await callTool(bash, { command: beside }, around))).not.toContain('TOKEN=secret');
   });
 });
 

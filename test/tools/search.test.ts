@@ -13,7 +13,7 @@ import {
   invalidText,
   stageWith,
   temporaryDirectory,
-  textOf,
+  outputText,
 } from './stage.ts';
 
 const hasRipgrep = installed('rg');
@@ -46,8 +46,8 @@ test.each([
   install(`${bin}/rg`);
   chmodSync(`${bin}/rg`, 0o755);
   const stage = stageWith({ 'a.txt': 'foo\n' }, { env: { PATH: bin } });
-  expect(textOf(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
-  expect(textOf(await stage.call(find, { pattern: '*' }))).toBe('a.txt');
+  expect(outputText(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
+  expect(outputText(await stage.call(find, { pattern: '*' }))).toBe('a.txt');
   expect(existsSync(`${bin}/rg.ran`)).toBe(false);
 });
 
@@ -66,7 +66,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     '.gitignore': 'dist/\ngen.ts\n',
   };
   const search = async (input: object): Promise<string> =>
-    textOf(await stageFor(engine, FILES).call(grep, input));
+    outputText(await stageFor(engine, FILES).call(grep, input));
 
   test('shows the lines in the order of the paths', async () => {
     const output = await stageFor(engine, FILES).call(grep, { pattern: 'fo+\\b' });
@@ -126,7 +126,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     const stage = stageFor(engine, { 'a.txt': 'x\n'.repeat(5_000) });
     const output = await stage.call(grep, { pattern: 'x', limit: 3 });
     expect(output.summary).toBe('grep x: first 3 matches in 1 file');
-    expect(textOf(output)).toMatch(/^(?:a\.txt:\d: x\n){3}\[there are more: /);
+    expect(outputText(output)).toMatch(/^(?:a\.txt:\d: x\n){3}\[there are more: /);
     expect((await stage.call(grep, { pattern: 'x' })).details).toMatchObject({ matches: 100, more: true });
   });
 
@@ -135,11 +135,11 @@ describe.each(ENGINES)('grep by %s', (engine) => {
       'a.txt': `${'語'.repeat(5_000)}\n`,
       'b.txt': `${'b'.repeat(400)}\n`.repeat(900),
     });
-    expect(textOf(await stage.call(grep, { pattern: '語' }))).toBe(
+    expect(outputText(await stage.call(grep, { pattern: '語' }))).toBe(
       `a.txt:1: ${'語'.repeat(500)} … [line cut]`,
     );
     const output = await stage.call(grep, { pattern: 'b', limit: 1_000 });
-    expect(textOf(output).length).toBeLessThan(34_000);
+    expect(outputText(output).length).toBeLessThan(34_000);
     expect(output.details).toMatchObject({ more: true });
   });
 
@@ -147,7 +147,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     for (const pattern of ['foo(', '[a', '*a', 'a\nb']) {
       const output = await stageFor(engine, FILES).call(grep, { pattern });
       expect(output.isError).toBe(true);
-      expect(textOf(output)).toMatch(/^The pattern is not a valid regular expression.*literal to true/s);
+      expect(outputText(output)).toMatch(/^The pattern is not a valid regular expression.*literal to true/s);
     }
   });
 
@@ -162,7 +162,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
       { pattern: 'foo', glob: '{.env,b.js}' },
       { ...stage.around, resolve },
     );
-    expect(textOf(output)).toBe('src/b.js:1: foo');
+    expect(outputText(output)).toBe('src/b.js:1: foo');
   });
 
   test('does not follow links', async () => {
@@ -170,7 +170,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     const stage = stageFor(engine, { 'a.txt': 'foo\n' });
     symlinkSync(outside.directory, stage.path('link'));
     symlinkSync(outside.path('secret.txt'), stage.path('link.txt'));
-    expect(textOf(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
+    expect(outputText(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
   });
 
   test('reports a missing path', async () => {
@@ -197,7 +197,7 @@ describe('our own search', () => {
     const output = await stage.call(grep, { pattern: '^(a+)+$' });
     clearInterval(timer);
     expect(output.isError).toBe(true);
-    expect(textOf(output)).toContain('takes too long');
+    expect(outputText(output)).toContain('takes too long');
     expect(ticks).toBeGreaterThan(2);
   });
 
@@ -227,7 +227,7 @@ describe.each(ENGINES)('find by %s', (engine) => {
     'with space/ü.ts': '',
   };
   const search = async (input: object): Promise<string[]> =>
-    textOf(await stageFor(engine, FILES).call(find, input)).split('\n');
+    outputText(await stageFor(engine, FILES).call(find, input)).split('\n');
 
   test('lists files by name in order', async () => {
     const output = await stageFor(engine, FILES).call(find, { pattern: '*.ts' });

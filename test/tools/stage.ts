@@ -83,7 +83,7 @@ export function invalidText(tool: Tool, input: unknown): string | undefined {
   return 'invalid' in prepared ? prepared.invalid : undefined;
 }
 
-export function textOf(output: ToolOutput): string {
+export function outputText(output: ToolOutput): string {
   return output.content.map((part) => (part.type === 'text' ? part.text : `<${part.mediaType}>`)).join('\n');
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type TodoItem, todoTool } from '../../src/tools/index.ts';
-import { invalidText, stageWith, textOf } from './stage.ts';
+import { invalidText, stageWith, outputText } from './stage.ts';
 
 function listWith(...items: TodoItem[]) {
   let kept: readonly TodoItem[] = items;
@@ -33,7 +33,7 @@ test('only one step is in progress; others become pending', async () => {
   const { tool, kept } = listWith();
   const items = ['one', 'two', 'three'].map((content) => ({ content, status: 'in_progress' }));
   const output = await stageWith().call(tool, { items });
-  expect(textOf(output)).toBe(
+  expect(outputText(output)).toBe(
     '[>] one\n[ ] two\n[ ] three\n[one step can be in_progress; 2 others became pending]',
   );
   expect(kept().map(({ status }) => status)).toEqual(['in_progress', 'pending', 'pending']);
@@ -41,10 +41,10 @@ test('only one step is in progress; others become pending', async () => {
 
 test('a list can be emptied, and an unchanged list is reported as such', async () => {
   const { tool, kept } = listWith({ content: 'old', status: 'pending' });
-  expect(textOf(await stageWith().call(tool, { items: [{ content: 'old', status: 'pending' }] }))).toBe(
+  expect(outputText(await stageWith().call(tool, { items: [{ content: 'old', status: 'pending' }] }))).toBe(
     '[ ] old\n[the list is unchanged]',
   );
-  expect(textOf(await stageWith().call(tool, { items: [] }))).toBe('The list is empty.');
+  expect(outputText(await stageWith().call(tool, { items: [] }))).toBe('The list is empty.');
   expect(kept()).toEqual([]);
 });
 

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { write } from '../../src/tools/write.ts';
-import { callTool, stageWith, textOf } from './stage.ts';
+import { callTool, stageWith, outputText } from './stage.ts';
 
 describe('a write', () => {
   test('creates a file with its parent directories', async () => {
@@ -54,7 +54,7 @@ describe('a write', () => {
     const stage = stageWith({ 'a.txt': 'same' });
     const before = statSync(stage.path('a.txt'));
     const output = await stage.call(write, { path: 'a.txt', content: 'same' });
-    expect(textOf(output)).toBe('a.txt already has exactly this content; nothing was written.');
+    expect(outputText(output)).toBe('a.txt already has exactly this content; nothing was written.');
     expect(statSync(stage.path('a.txt')).ino).toBe(before.ino);
   });
 
@@ -97,7 +97,7 @@ describe('a write is rejected with the next step', () => {
   test('below a file', async () => {
     const output = await stageWith({ 'a.txt': '' }).call(write, { path: 'a.txt/b.txt', content: 'x' });
     expect(output).toMatchObject({ isError: true });
-    expect(textOf(output)).toContain('is a file, not a directory');
+    expect(outputText(output)).toContain('is a file, not a directory');
   });
 
   test('outside the allowed directory, and nothing is created there', async () => {
@@ -119,7 +119,7 @@ describe('a write is rejected with the next step', () => {
   test.skipIf(process.getuid?.() === 0)('on a write-protected file', async () => {
     const stage = stageWith({ 'a.txt': 'old' });
     chmodSync(stage.path('a.txt'), 0o444);
-    expect(textOf(await stage.call(write, { path: 'a.txt', content: 'new' }))).toContain('permissions');
+    expect(outputText(await stage.call(write, { path: 'a.txt', content: 'new' }))).toContain('permissions');
     expect(stage.text('a.txt')).toBe('old');
   });
 });

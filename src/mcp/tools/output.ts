@@ -21,12 +21,12 @@ export async function toToolOutput(
   origin: JsonObject,
   scratch: string,
 ): Promise<ToolOutput> {
-  const { kept, omitted } = truncateContent(content, OUTPUT_LIMIT);
+  const { kept: included, omitted } = truncateContent(content, OUTPUT_LIMIT);
   const outputFile = omitted.text > 0 ? await saveText(contentText(content), scratch) : undefined;
   const isSmall = structured !== undefined && JSON.stringify(structured).length <= OUTPUT_LIMIT.text;
   return {
-    summary: summarize(kept),
-    content: [...kept, ...omissionNotes(omitted, outputFile, kept.length === 0)],
+    summary: summarize(included),
+    content: [...included, ...omissionNotes(omitted, outputFile, included.length === 0)],
     isError,
     details: {
       ...origin,
@@ -41,7 +41,7 @@ export function truncateContent(
   content: readonly Content[],
   limit: OutputLimit,
 ): { readonly kept: readonly Content[]; readonly omitted: OutputLimit } {
-  const kept: Content[] = [];
+  const included: Content[] = [];
   const omitted = { text: 0, images: 0 };
   const remaining = { ...limit };
   for (const part of content) {
@@ -50,13 +50,13 @@ export function truncateContent(
       // Nothing follows a cut: a later short text would look like the end of what was cut.
       remaining.text = text.length < part.text.length ? 0 : remaining.text - text.length;
       omitted.text += part.text.length - text.length;
-      if (text !== '') kept.push({ type: 'text', text });
+      if (text !== '') included.push({ type: 'text', text });
     } else if (remaining.images > 0) {
       remaining.images -= 1;
-      kept.push(part);
+      included.push(part);
     } else omitted.images += 1;
   }
-  return { kept, omitted };
+  return { kept: included, omitted };
 }
 
 function omissionNotes(omitted: OutputLimit, file: string | undefined, isEmpty: boolean): readonly Content[] {

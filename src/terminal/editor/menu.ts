@@ -52,15 +52,15 @@ export function menuLines({ menu }: Pick<EditorState, 'menu'>, width: number, ma
   const { completion, selected } = menu;
   const { choices } = completion;
   const from = Math.max(0, Math.min(selected - Math.floor(maxRows / 2), choices.length - maxRows));
-  const shown = choices.slice(from, from + maxRows);
-  const labels = Math.min(LABEL_WIDTH, Math.max(...shown.map(({ label }) => lineWidth([span(label)]))));
-  const lines = shown.map(({ label, detail }, index): Line => {
+  const visible = choices.slice(from, from + maxRows);
+  const labels = Math.min(LABEL_WIDTH, Math.max(...visible.map(({ label }) => lineWidth([span(label)]))));
+  const lines = visible.map(({ label, detail }, index): Line => {
     const isSelected = from + index === selected;
     const name = fitLine([span(label, isSelected ? { ...BOLD, colour: 'cyan' } : {})], labels);
     const space = span(' '.repeat(labels - lineWidth(name) + 2));
     return fitLine([span(isSelected ? '❯ ' : '  '), ...name, space, span(detail, DIM)], width);
   });
-  const more = choices.length - shown.length;
+  const more = choices.length - visible.length;
   return more > 0 ? [...lines, fitLine([span(`  … ${more} more`, DIM)], width)] : lines;
 }
 

@@ -108,9 +108,10 @@ function linkAt(text: string, offset: number, { marks }: InlineStyle): ParsedPie
     LINK_SOURCE.exec(text.slice(0, offset + MAX_LINK_LENGTH)) ?? [];
   if (source === undefined) return undefined;
   if (marks) return textPiece(source, source.length);
-  const shown = bang === '!' ? `[image: ${label}]` : label.replaceAll(/[*`]/g, '');
-  if (shown === target || shown === '') return textPiece(target, source.length, { ...LINK, href: target });
-  const named: Piece = { type: 'text', text: shown, look: { ...LINK, href: target } };
+  const linkText = bang === '!' ? `[image: ${label}]` : label.replaceAll(/[*`]/g, '');
+  if (linkText === target || linkText === '')
+    return textPiece(target, source.length, { ...LINK, href: target });
+  const named: Piece = { type: 'text', text: linkText, look: { ...LINK, href: target } };
   return { pieces: [named, { type: 'text', text: ` (${target})`, look: DIM }], length: source.length };
 }
 

@@ -93,7 +93,7 @@ function toStep(
   const operands = [...files.flatMap(filesInWord), ...inside];
   const operandAccess = readOnly === undefined ? 'mention' : 'read';
   const below = readOnly?.below ?? false;
-  const shown = readOnly?.namesOnly !== true && readOnly?.git?.shows !== 'names';
+  const printsContent = readOnly?.namesOnly !== true && readOnly?.git?.shows !== 'names';
   const from = readOnly?.git?.from;
   const start = (location: string): string => (from === undefined ? location : absolute(location, from.text));
   const named = directories.flatMap((location) => [
@@ -101,7 +101,7 @@ function toStep(
       access === 'neither' ? [] : [namedFile(location, target, { ...PLAIN, access, byShell: true })],
     ),
     ...operands.map((word) =>
-      namedFile(start(location), word, { ...PLAIN, access: operandAccess, below, shown }),
+      namedFile(start(location), word, { ...PLAIN, access: operandAccess, below, shown: printsContent }),
     ),
     ...(from === undefined ? [] : [namedFile(location, from, { ...PLAIN, access: 'read' })]),
     ...(readOnly === undefined ? writtenFiles(words) : []).map((word) =>
