@@ -1,7 +1,7 @@
 import type { ThinkingMode } from '../llm/index.ts';
 import type { Answer } from './session/index.ts';
 
-/** A model that clients can choose. A property that is not known is absent. */
+/** A model that clients can choose. Unknown properties are absent. */
 export interface OfferedModel {
   readonly provider: string;
   readonly id: string;

@@ -16,7 +16,7 @@ export interface LoadedPods {
   readonly enter: (id: string) => Promise<{ readonly pod: LivePod; readonly done: () => void }>;
 }
 
-/** An agent bound to one session: commands in, numbered events out. It need not be in memory until somebody uses it. */
+/** An agent bound to one session: commands in, numbered events out. It is loaded when it is used. */
 export class Pod {
   readonly id: string;
   readonly #pods: LoadedPods;
@@ -37,9 +37,9 @@ export class Pod {
   }
 
   /**
-   * Everything after a number, each event once, in one order for everybody. Without a number, or where that is no longer
-   * possible, a snapshot comes first. Ends when the pod is closed or the signal fires; rejects with `overloaded` when the
-   * reader falls too far behind, and may then be called again with the last number.
+   * Yields every event after a number once, in the same order for every watcher. Without a number, or if that is no longer
+   * possible, a snapshot comes first. Ends when the pod is closed or the signal aborts. Rejects with `overloaded` if the reader
+   * is too slow; call it again with the last number.
    */
   watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<Watched> {
     const enter = async () => {
@@ -53,12 +53,12 @@ export class Pod {
     return this.#pods.use(this.id, (pod) => pod.snapshot());
   }
 
-  /** Refuses with the next step when the model that it is set to cannot be used. */
+  /** Rejects with the next step if the selected model is unavailable. */
   requireModel(): Promise<void> {
     return this.#pods.use(this.id, (pod) => pod.requireModel());
   }
 
-  /** What a model would be told if it were asked now. Waits for tools of servers that are starting. */
+  /** What a model would receive now besides the conversation. Waits for tools of servers that are starting. */
   briefing(): Promise<Briefing> {
     return this.#pods.use(this.id, (pod) => pod.briefing());
   }
@@ -66,5 +66,5 @@ export class Pod {
 
 const IN_PROCESS: Caller = { by: 'program', door: 'process' };
 const NEVER = new AbortController().signal;
-// Every watcher listens to it that has no signal of its own.
+// Shared by all watchers without a signal of their own.
 setMaxListeners(0, NEVER);

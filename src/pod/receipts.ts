@@ -3,7 +3,10 @@ import { isObject, type JsonObject, PolypodError } from '../base/index.ts';
 import type { Caller, PodCommand, Receipt } from './command.ts';
 import { field } from './session/index.ts';
 
-/** An accepted command under its key. It is kept on the entry that the command left, so that both are there or neither. */
+/**
+ * The receipt of an accepted command with an idempotency key. It is recorded on the command's entry, so that both survive a crash
+ * or neither.
+ */
 export interface RecordedReceipt {
   readonly key: string;
   readonly by: string;
@@ -15,14 +18,14 @@ export interface RecordedReceipt {
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const MOST_KEPT = 10_000;
 
-/** An idempotency key came again with another command. */
+/** An idempotency key was used again with another command. */
 export class KeyReused extends PolypodError {
   constructor(message: string) {
     super('conflict', message);
   }
 }
 
-/** What was accepted under which idempotency key; keys belong to whoever used them. */
+/** The receipts of accepted commands by idempotency key. Each caller has its own keys. */
 export class Receipts {
   readonly #signed = new Map<string, RecordedReceipt>();
   readonly #underWay = new Map<string, { readonly digest: string; readonly receipt: Promise<Receipt> }>();
@@ -33,8 +36,8 @@ export class Receipts {
   }
 
   /**
-   * Does what the command wants, once. The same key with the same command gets the same receipt, also while the first
-   * is still under way; with another command it is refused. A command that was refused may be sent again.
+   * Performs a command once. The same key with the same command returns the same receipt, also while the first is in progress.
+   * The same key with another command is rejected. A rejected command may be sent again.
    */
   async once(
     command: PodCommand,
@@ -45,7 +48,7 @@ export class Receipts {
     if (key === undefined) return perform(() => undefined);
     const name = nameOf(key, by);
     const digest = digestOf(command);
-    // First: it is signed before it is safe, and nobody gets the receipt before that.
+    // Checked first: a receipt is recorded before it is on disk, and must not be returned before that.
     const before = this.#underWay.get(name);
     if (before !== undefined) {
       if (before.digest !== digest) throw otherCommand(key);
@@ -75,7 +78,7 @@ export class Receipts {
     if (this.#signed.size > MOST_KEPT) this.#forget();
   }
 
-  /** What has to be remembered. */
+  /** All receipts that have not expired. */
   all(): readonly RecordedReceipt[] {
     return [...this.#signed.values()].filter((signed) => !this.#isOld(signed));
   }
@@ -97,7 +100,7 @@ const SIGNED = field.record(
   {},
 );
 
-/** A signature that we wrote ourselves, read again. */
+/** Reads a recorded receipt. */
 export function readRecordedReceipt(value: unknown): RecordedReceipt | undefined {
   return SIGNED(value);
 }
@@ -122,7 +125,7 @@ function nameOf(key: string, by: string): string {
   return JSON.stringify([by, key]);
 }
 
-/** The same for the same command, in whatever order its fields were written. */
+/** The digest is independent of the order of the fields. */
 function digestOf(command: PodCommand): string {
   return createHash('sha256').update(JSON.stringify(command, sortedKeys)).digest('base64url');
 }

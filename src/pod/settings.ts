@@ -5,7 +5,7 @@ import type { InboxModes } from '../worker/index.ts';
 import type { ModelChoice } from './session/index.ts';
 import { TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
 
-/** A tool that a client runs: the model sees it as any other. */
+/** A tool that a client runs. To the model it is like any other tool. */
 export interface ClientTool {
   readonly name: string;
   readonly description: string;
@@ -13,34 +13,34 @@ export interface ClientTool {
   readonly parameters: JsonObject;
 }
 
-/** Variables for MCP servers that are started, headers for those that are reached over HTTP. */
+/** Environment variables for MCP servers that are started, headers for those reached over HTTP. */
 export interface McpContext {
   readonly env: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a pod is set to. Every change is told as the whole. */
+/** The settings of a pod. Every change publishes all of them. */
 export interface PodSettings {
-  /** The agent's own if none is chosen. */
+  /** By default the agent's. */
   readonly model?: ModelChoice;
   readonly thinking?: ThinkingLevel;
-  /** The agent's own if none is chosen. */
+  /** By default the agent's. */
   readonly mode?: PermissionMode;
-  /** Asked before the agent's own; the first that fits decides. */
+  /** Checked before the agent's rules; the first match decides. */
   readonly rules: readonly Rule[];
-  /** Asked after the agent's own: what holds where the user has said nothing. */
+  /** Checked after the agent's rules, for cases that the user has no rule for. */
   readonly fallbackRules?: readonly Rule[];
-  /** Changes to files inside of the scope are not asked about, whatever a rule says. */
+  /** Edits of files inside the scope need no approval, even if a rule requires one. */
   readonly acceptEdits: boolean;
-  /** Nothing is asked before this time; what is denied stays denied. */
+  /** No approvals are requested before this time; denied calls stay denied. */
   readonly skipPermissionsUntil?: string;
-  /** The duration that was asked for when that time was set; clients are shown it. */
+  /** The requested duration, which clients are shown. */
   readonly skipPermissionsForMs?: number;
-  /** Names of the tools that the model is given; all if there is no list. */
+  /** Names of the tools that the model receives; all if absent. */
   readonly tools?: readonly string[];
-  /** What the host program of the session leaves of the agent's tools, whatever `tools` names. */
+  /** The agent's tools that the host program of the session allows, regardless of `tools`. */
   readonly toolLimit?: ToolLimit;
-  /** Whether the project's instructions (AGENTS.md) are read to the model; they are unless this says no. */
+  /** Whether the model receives the project's instructions (AGENTS.md); by default yes. */
   readonly contextFiles?: boolean;
   readonly clientTools: readonly ClientTool[];
   readonly delivery: InboxModes;
@@ -48,18 +48,18 @@ export interface PodSettings {
   readonly autoRetry: boolean;
   readonly name?: string;
   readonly archived: boolean;
-  /** In place of what the agent is told about itself. */
+  /** Replaces the agent's system prompt. */
   readonly system?: string;
   readonly appendSystem?: string;
-  /** Paths beside the working directory. */
+  /** Additional paths besides the working directory. */
   readonly paths?: readonly string[];
-  /** MCP servers of this pod's own, as clients write them: `{ mcpServers: { … } }`. The agent knows what to make of it. */
+  /** The pod's own MCP servers, as clients write them: `{ mcpServers: { … } }`. The agent interprets them. */
   readonly mcpConfig?: JsonObject;
-  /** What those servers are told about the session. A fork is another session and does not inherit it. */
+  /** What those servers receive about the session. A fork does not inherit it. */
   readonly mcpContext?: McpContext;
-  /** The tool that is asked for permission, in place of people. */
+  /** The tool that decides approvals in place of people. */
   readonly permissionTool?: string;
-  /** What doors and clients note about the session. Lists show it; to the pod it means nothing. */
+  /** Notes of doors and clients about the session. Lists show them; the pod ignores them. */
   readonly annotations?: JsonObject;
 }
 
@@ -73,7 +73,7 @@ export const DEFAULT_SETTINGS: PodSettings = {
   archived: false,
 };
 
-/** What the system takes for a path. */
+/** What the operating system accepts as a path. */
 export const PATH = shape.text(
   'a path of at most 4096 characters, without zero characters',
   (path) => path.length <= 4_096 && !path.includes('\0'),
@@ -86,7 +86,7 @@ export const RULE: shape.Shape<Rule> = shape.fields(
   { tool: shape.text(), command: shape.text(), exact: shape.flag, path: shape.text() },
 );
 
-/** What providers take for the name of a tool. */
+/** What providers accept as a tool name. */
 export const TOOL_NAME = shape.text('a name of letters, digits, _ and -', (name) =>
   /^[\w-]{1,64}$/.test(name),
 );
@@ -120,7 +120,7 @@ const TEXTS: shape.Shape<Readonly<Record<string, string>>> = {
 };
 const MCP_CONTEXT: shape.Shape<McpContext> = shape.fields({ env: TEXTS, headers: TEXTS }, {});
 
-/** Annotations stand in every list: they are for notes, not for content. */
+/** Annotations are part of every list: they are for short notes, not for content. */
 const MOST_ANNOTATED = 65_536;
 
 const SETTINGS = {
@@ -160,7 +160,7 @@ const SETTINGS = {
   ),
 };
 
-/** What a change may set; the rest stays. */
+/** The settings to change; the others stay. */
 export const SETTINGS_CHANGE = shape.fields(
   {},
   {
@@ -171,11 +171,11 @@ export const SETTINGS_CHANGE = shape.fields(
     ),
   },
 );
-/** What was set once: a name that nobody may give any more is still read. */
+/** Settings that were recorded: a name that is no longer valid is still read. */
 export const SETTINGS_KEPT = shape.fields({}, { ...SETTINGS, name: shape.text() });
 export type SettingsChange = shape.ValueOf<typeof SETTINGS_CHANGE>;
 
-/** Values that can be taken away again. */
+/** Settings that can be removed. */
 export const CLEARABLE = [
   'model',
   'thinking',

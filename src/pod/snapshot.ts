@@ -6,7 +6,7 @@ import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
 import type { BlockView, PodView, RunView, ShellView, ToolView } from './view/view.ts';
 
-/** All that a client needs to show a pod it has not watched so far: the sum of its events up to a number. */
+/** What a client needs to show a pod without earlier events: the sum of all events up to a number. */
 export interface Snapshot {
   readonly seq: number;
   readonly id: string;
@@ -16,17 +16,17 @@ export interface Snapshot {
   readonly settings: PodSettings;
   readonly model: ModelChoice;
   readonly items: readonly Item[];
-  /** The entry that the next one hangs on. */
+  /** The parent of the next entry. */
   readonly leafId: string | null;
   readonly run?: RunView;
   readonly lastRun?: RunPurpose & { readonly runId: string; readonly outcome: RunOutcome };
   readonly turn: number;
-  /** What the model has written of its answer so far. */
+  /** The part of the current answer that has been streamed. */
   readonly blocks: readonly BlockView[];
   readonly tools: readonly ToolView[];
   readonly shells: readonly ShellView[];
   readonly approvals: readonly Approval[];
-  /** The calls that were not allowed when they were asked about, if there are any. */
+  /** The calls that were denied, if any. */
   readonly denied?: readonly string[];
   readonly queue: readonly Queued[];
   readonly todos: readonly TodoItem[];
@@ -36,7 +36,7 @@ export interface Snapshot {
 
 export interface Stats {
   readonly totals: Totals;
-  /** Tokens in the context, and how many there is room for. */
+  /** The tokens in the context, and the context window. */
   readonly contextTokens: number;
   readonly contextWindow?: number;
 }

@@ -1,18 +1,18 @@
 import { shape } from '../base/index.ts';
 
-/** Which of the agent's tools the model is given at most. Tools that clients run are not the agent's. */
+/** Limits the agent's tools that the model receives. Client tools are not limited. */
 export const TOOL_LIMIT = shape.fields(
   {},
   {
-    /** Names of the only tools. */
+    /** The only allowed tools. */
     only: shape.listOf(shape.text()),
-    /** Names of tools that are left out; a `*` at the end stands for any rest. */
+    /** Names of excluded tools; a trailing `*` matches any suffix. */
     without: shape.listOf(shape.text()),
   },
 );
 export type ToolLimit = shape.ValueOf<typeof TOOL_LIMIT>;
 
-/** Whether a limit leaves a tool of the agent to the model. */
+/** Whether a limit allows a tool of the agent. */
 export function isWithinLimit(name: string, { only, without = [] }: ToolLimit = {}): boolean {
   if (only !== undefined && !only.includes(name)) return false;
   return !without.some((pattern) =>

@@ -6,12 +6,12 @@ class UnknownPod extends PolypodError {
   }
 }
 
-/** For an id that no session has, or has any more. */
+/** The error for an id without a session. */
 export function unknownPod(id: string): PolypodError {
   return new UnknownPod(id);
 }
 
-/** Whether something was refused because there is no such session. */
+/** Whether an error says that a session does not exist. */
 export function isUnknownPod(thrown: unknown): boolean {
   return thrown instanceof UnknownPod;
 }

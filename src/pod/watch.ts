@@ -4,23 +4,23 @@ import { EventBatch } from './feed/index.ts';
 import type { Journal } from './journal/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Where a watcher begins. */
+/** Where a watcher starts. */
 export interface WatchFrom {
-  /** The last number that was seen; without one a snapshot comes first. */
+  /** The last number seen; without one, a snapshot comes first. */
   readonly after?: number;
   /**
-   * Whether the first batch, which may be empty, is what was told up to that number of the turn that it lies in: for a wire
-   * that says at the end of a block what was in it.
+   * Whether the first batch, which may be empty, contains the events of the current turn up to that number, for protocols that
+   * repeat a block's content at its end.
    */
   readonly wholeTurn?: boolean;
 }
 
-/** What a watcher gets: a snapshot first, if it has no number to go on from, then events. */
+/** What a watcher receives: a snapshot first, if it has no number to resume after, then events. */
 export type Watched =
   | { readonly type: 'snapshot'; readonly reason: 'joined' | 'gap'; readonly snapshot: Snapshot }
   | { readonly type: 'events'; readonly batch: EventBatch<PodEvent> };
 
-/** What is watched: a pod that stays in memory until `done` is called. */
+/** The watched pod, which stays in memory until `done` is called. */
 export interface Watchable {
   readonly journal: Journal;
   readonly takeSnapshot: () => Snapshot;
@@ -28,8 +28,8 @@ export interface Watchable {
 }
 
 /**
- * Everything after a number, each event once; without one, or where that is no longer possible, a snapshot first. One
- * generator and not one for each case: every delta goes through it, and every generator on its way costs as much again.
+ * Yields every event after a number once. Without a number, or if that is no longer possible, a snapshot comes first. It is a
+ * single generator because every delta passes through it, and each nested generator would add its cost.
  */
 export async function* watchPod(
   enter: () => Promise<Watchable>,
@@ -47,7 +47,7 @@ export async function* watchPod(
         for await (const batch of batches) yield { type: 'events', batch };
         return;
       } catch (error) {
-        // The oldest events have been let go while a reader was on its way to them: that is a gap like any other.
+        // The oldest events were removed while the reader was about to read them. Treated like any other gap.
         if (!(error instanceof PolypodError) || error.code !== 'not-found') throw error;
       }
     }
@@ -57,14 +57,14 @@ export async function* watchPod(
     yield { type: 'snapshot', reason: after === undefined ? 'joined' : 'gap', snapshot };
     for await (const batch of batches) yield { type: 'events', batch };
   } finally {
-    // Also for one that leaves with the snapshot and never listens.
+    // Also runs for a consumer that stops after the snapshot.
     controller.abort();
     release();
     done();
   }
 }
 
-/** What was told before of the turn that a number lies in, if that is asked for; undefined when nobody can go on there. */
+/** The earlier events of the turn that contains a number, if requested; undefined if the watcher cannot resume there. */
 async function turnBefore(
   journal: Journal,
   after: number,

@@ -28,7 +28,7 @@ export class Continuations {
   readonly #rules: StreamRules;
   readonly #reminders = new TodoReminders();
   #broken: readonly StreamRule[] = [];
-  /** Whether this client sent the last prompt: the todos of another client's prompt are not its own to remind of. */
+  /** Whether this client sent the last prompt: it does not remind of the todos of another client's prompt. */
   #isOwnPrompt = false;
 
   constructor(parts: ContinuationsParts) {
@@ -59,7 +59,7 @@ export class Continuations {
     this.#parts.cancel();
   }
 
-  /** Starts another run where one is due. Returns whether it did. */
+  /** Starts another run if one is due. Returns whether it did. */
   onRunEnd({ status }: PodEventOf<'run-end'>['outcome']): boolean {
     const broken = this.#broken;
     this.#broken = [];

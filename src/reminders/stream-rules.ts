@@ -5,7 +5,7 @@ export interface StreamRule {
   readonly name: string;
   /** The file that states the rule. */
   readonly path: string;
-  /** What the model is told when it breaks the rule. */
+  /** The message to the model when it breaks the rule. */
   readonly content: string;
   /** Regular expressions. The rule is broken when one of them matches the model's output. */
   readonly condition: readonly string[];
@@ -43,7 +43,7 @@ export class StreamRules {
   }
 }
 
-/** The prompt that tells the model which rules its answer broke. */
+/** The prompt that names the rules that the model's answer broke. */
 export function brokenRulesText(rules: readonly StreamRule[]): string {
   const bodies = rules.map(({ name, content }) => `<rule name="${name}">\n${content}\n</rule>`).join('\n\n');
   return `Your answer was stopped because it broke a rule. Begin it again, by the rule:\n\n${bodies}`;

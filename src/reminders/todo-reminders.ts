@@ -1,7 +1,7 @@
 /** The custom type of a prompt that reminds an agent of its open todos. */
 export const TODO_REMINDER = 'todo-reminder';
 
-/** How many reminders an agent gets for one prompt of a person. */
+/** How many reminders an agent gets per prompt of a person. */
 const MAX_REMINDERS = 3;
 
 export interface OpenTodo {
@@ -13,7 +13,7 @@ export interface OpenTodo {
 export interface TodoReminder {
   readonly text: string;
   readonly todos: readonly OpenTodo[];
-  /** Counts from 1. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly maxAttempts: number;
 }
@@ -22,12 +22,12 @@ export interface TodoReminder {
 export class TodoReminders {
   #sent = 0;
 
-  /** Starts the count again: a person has sent a prompt. */
+  /** Resets the count, because a person has sent a prompt. */
   reset(): void {
     this.#sent = 0;
   }
 
-  /** Returns the next reminder, or undefined when nothing is open or the limit is reached. */
+  /** Returns the next reminder, or undefined if no todo is open or the limit is reached. */
   next(todos: readonly OpenTodo[]): TodoReminder | undefined {
     if (todos.length === 0 || this.#sent >= MAX_REMINDERS) return undefined;
     this.#sent += 1;

@@ -4,7 +4,7 @@ import { judge, type Rule } from '../../src/tools/index.ts';
 
 const PROJECT = { read: ['/project'], write: ['/project'] };
 
-/** What becomes of writing a file. */
+/** The outcome of a write to a file. */
 function verdictOn(path: string, rules: readonly Rule[]): string {
   return judge(
     { tool: 'write', access: [{ type: 'write', path, location: { real: path } }] },
@@ -12,7 +12,7 @@ function verdictOn(path: string, rules: readonly Rule[]): string {
   ).decision;
 }
 
-describe('accepting edits', () => {
+describe('accept-edits', () => {
   it.each<[string, string, readonly Rule[], string, string]>([
     ['spares the question about a file that may hold secrets', '/project/.env', [], 'ask', 'allow'],
     ['spares what a rule would ask', '/project/a', [{ tool: 'write', action: 'ask' }], 'ask', 'allow'],

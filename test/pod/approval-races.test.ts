@@ -21,7 +21,7 @@ const RACES = Number(process.env.POLYPOD_RACES ?? 30);
 
 type Response = Extract<PodEvent, { type: 'approval-response' }>;
 
-/** Which calls were really run. */
+/** The calls that ran. */
 class Ran {
   readonly calls: string[] = [];
 
@@ -37,11 +37,11 @@ async function hostOn(sim: Sim, directory: string, ran: Ran, approvals: Deadline
   return host;
 }
 
-/** Somebody who decides after a while. */
+/** Decides after a delay. */
 interface Decider {
   readonly after: number;
   readonly isApproved: boolean;
-  /** At the parent, if there is one. */
+  /** In the parent, if there is one. */
   readonly above: boolean;
 }
 
@@ -64,7 +64,7 @@ async function decide(pod: Pod, { approvalId }: Approval, caller: Caller, { afte
   return { caller, approvalId, result };
 }
 
-/** Lets the pod come to rest: whatever is still asked is denied. True when it had to cancel a paused run for that. */
+/** Settles the pod by denying whatever is pending. Returns true if it had to cancel a paused run. */
 async function finish(pod: Pod): Promise<boolean> {
   let isCancelled = false;
   for (;;) {
@@ -101,7 +101,7 @@ function asksIn(log: readonly PodEvent[]): readonly Approval[] {
   return log.flatMap((event) => (event.type === 'approval-request' ? [event.approval] : []));
 }
 
-/** One decision for each question, and everybody knows whose it was. */
+/** Each approval has one decision, and everybody sees the same decider. */
 function expectOneDecision(log: readonly PodEvent[], attempts: readonly Attempt[]): void {
   for (const { approvalId } of asksIn(log)) {
     const responses = responsesIn(log, approvalId);
@@ -126,7 +126,7 @@ function expectOneDecision(log: readonly PodEvent[], attempts: readonly Attempt[
   }
 }
 
-/** A call ran at most once, and not without a yes. */
+/** A call ran at most once, and not without approval. */
 function expectConsent(log: readonly PodEvent[], ran: Ran): void {
   const asked = asksIn(log);
   for (const callId of ran.calls) {
@@ -147,7 +147,7 @@ const race = fc.record({
 });
 
 describe('an approval', () => {
-  it('is decided once, whoever comes when, whatever ends meanwhile, also across a kill', async () => {
+  it('is decided once under concurrent decisions, cancels and kills', async () => {
     const sim = await startSim({ script: obedient });
     onTestFinished(() => sim.close());
     const counts = { races: 0, decided: 0, ran: 0 };
@@ -177,7 +177,7 @@ describe('an approval', () => {
           expectOneDecision(log, attempts);
           expectConsent(log, before);
           counts.ran += before.calls.length;
-          // A call that was approved may be cancelled before it begins; nothing else may take it away.
+          // An approved call may be cancelled before it starts; nothing else may drop it.
           if (cancelAfter === undefined && !isCancelled)
             for (const { callId, approvalId } of asksIn(log))
               expect(before.times(callId)).toBe(
@@ -185,7 +185,7 @@ describe('an approval', () => {
               );
         } else {
           await turns(killAfter);
-          // From here on the first host lives on in another world; what it had done by now is done.
+          // From here on the first host runs in a separate copy; its earlier effects count.
           const copy = killedCopy(directory);
           const told = [...attempts];
           const ran = new Ran();
@@ -213,7 +213,7 @@ describe('an approval', () => {
     console.log(`approval races: ${counts.races} races, ${counts.decided} deciders, ${counts.ran} calls run`);
   });
 
-  it('of a child is shown at its parent and decided once, at either, also across a kill', async () => {
+  it('of a child also appears in its parent and is decided once in either, also across a kill', async () => {
     const sim = await startSim({ script: obedient });
     onTestFinished(() => sim.close());
     await fc.assert(
@@ -297,7 +297,7 @@ describe('an approval', () => {
     });
   }
 
-  it('of a child that is gone is taken back at the parent', async () => {
+  it('of a deleted child is cancelled in the parent', async () => {
     const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
     const parent = await host.create({ cwd });
     const child = await host.spawn(parent.id, { cwd });
@@ -314,7 +314,7 @@ describe('an approval', () => {
     });
   });
 
-  it('is cancelled with a run that resumed because another one was decided, whenever the run is cancelled', async () => {
+  it('is cancelled with a run that another decision resumed, whenever the run is cancelled', async () => {
     const call = { toolCall: { name: 'bash', arguments: { command: 'touch made' } } };
     const { host, cwd, reopen } = await stage(() => ({ parts: [call, call] }), ASK_BASH);
     let latest = host;
@@ -334,7 +334,7 @@ describe('an approval', () => {
     }
   });
 
-  it('outlives a host that is shut down, and the run goes on when it is decided', async () => {
+  it('survives a shutdown of the host, and the run resumes after the decision', async () => {
     const ran = new Ran();
     const { host, cwd, reopen } = await stage(obedient, {
       tools: [witness((callId) => void ran.calls.push(callId))],
@@ -362,7 +362,7 @@ describe('an approval', () => {
     },
   };
 
-  it('with other arguments is judged again, and stays open if they are forbidden', async () => {
+  it('with changed arguments is checked again, and stays pending if they are forbidden', async () => {
     const { host, cwd } = await stage(obedient, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
@@ -390,7 +390,7 @@ describe('an approval', () => {
     ]);
   });
 
-  it('can be denied with other arguments, whatever they are', async () => {
+  it('can be denied with any changed arguments', async () => {
     const { host, cwd } = await stage(obedient, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
@@ -405,7 +405,7 @@ describe('an approval', () => {
     expect(existsSync(join(cwd, 'one'))).toBe(false);
   });
 
-  it('is never run with forbidden arguments after a restart either', async () => {
+  it('never runs with forbidden arguments, also after a restart', async () => {
     const { host, cwd, reopen } = await stage(obedient, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
@@ -427,7 +427,7 @@ describe('an approval', () => {
     ]);
   });
 
-  it('that is remembered for the session is not asked again, by this pod only', async () => {
+  it('that is remembered for the session applies to later calls of this pod only', async () => {
     const ran = new Ran();
     const { host, cwd, reopen } = await stage(obedient, {
       tools: [witness((callId) => void ran.calls.push(callId))],
@@ -454,7 +454,7 @@ describe('an approval', () => {
     expect(ran.calls).toHaveLength(2);
   });
 
-  it('that a client asked for itself says nothing about a call of the model, whatever it is called', async () => {
+  it('that a client requested does not apply to a call of the model with the same id', async () => {
     const ran = new Ran();
     const { host, cwd } = await stage([{ parts: [{ toolCall: { id: 'guessed', name: 'witness' } }] }], {
       tools: [witness((callId) => void ran.calls.push(callId))],
@@ -476,7 +476,7 @@ describe('an approval', () => {
     expect(ran.calls).toEqual([]);
   });
 
-  it('that waits lets a prompt wait too, before and after a restart', async () => {
+  it('that is pending lets a prompt be queued, before and after a restart', async () => {
     const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
@@ -492,7 +492,7 @@ describe('an approval', () => {
       await later.hear((event) => event.type === 'input' && event.queueId === queueId);
   });
 
-  it('that nobody decides in time is denied, or pauses the run, which can be asked again', async () => {
+  it('that expires is denied, or pauses the run, which can request it again', async () => {
     for (const fallback of ['deny', 'pause'] as const) {
       const ran = new Ran();
       const { host, cwd } = await stage(obedient, {

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { resting } from './crash/look.ts';
 import { ADA, Listener, say, stage } from './stage.ts';
 
-it('a way back to what a compaction kept has all its past, also where the session was opened since', async () => {
-  // So small that a few messages are worth a summary.
+it('branching to an entry that a compaction kept loads its full history, also after a reopen', async () => {
+  // So small that a few messages trigger a compaction.
   const { host, cwd, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
     agent: { contextWindow: 20 },
   });

@@ -9,7 +9,7 @@ import { compiled } from '../compiled.ts';
 import { temporaryDirectory } from '../store/stage.ts';
 import { idsOf, opened, readAgain, rowOf, written } from './catalogue-stage.ts';
 
-/** With it the file is written anew after every write. */
+/** Compacts the file after every write. */
 const ALWAYS = Number.NEGATIVE_INFINITY;
 
 function newPath(): string {
@@ -26,8 +26,8 @@ function linesIn(path: string): number {
     .filter((line) => line !== '').length;
 }
 
-describe('a file with many more lines than rows', () => {
-  it('is written anew with one line for each, and says the same', async () => {
+describe('a catalogue file with many more lines than rows', () => {
+  it('is compacted to one line per row with the same content', async () => {
     const path = newPath();
     const catalogue = await opened(path, { spareLines: 50 });
     const watching = await opened(path);
@@ -43,7 +43,7 @@ describe('a file with many more lines than rows', () => {
     expect(await readAgain(path)).toEqual([0, 1, 2, 3, 4].map((n) => rowOf(`id-${n}`, { queued: 195 + n })));
   });
 
-  it('is left as it is while another process writes it anew', async () => {
+  it('is not compacted while another process does it', async () => {
     const path = newPath();
     const catalogue = await opened(path, { spareLines: ALWAYS });
     const lock = acquireLock(path);
@@ -62,8 +62,8 @@ describe('a file with many more lines than rows', () => {
   });
 });
 
-describe('a file that is exchanged in the worst moment', () => {
-  /** The real files, with something that other processes do before and after the renaming. */
+describe('a catalogue file that is replaced during a write', () => {
+  /** The real file system, with changes by other processes before and after the rename. */
   function filesWith(path: string, before: () => void, after = () => {}): Files {
     return {
       ...realFiles,
@@ -76,7 +76,7 @@ describe('a file that is exchanged in the worst moment', () => {
     };
   }
 
-  it('keeps a row that was appended to the old one at the last moment', async () => {
+  it('keeps a row that was appended to the old file right before the rename', async () => {
     const path = newPath();
     const append = () => appendFileSync(path, lineOf(rowOf('late')));
     const catalogue = await opened(path, { spareLines: ALWAYS, files: filesWith(path, append) });
@@ -86,7 +86,7 @@ describe('a file that is exchanged in the worst moment', () => {
     expect(idsOf(await readAgain(path))).toEqual(['early', 'late']);
   });
 
-  it('keeps that a row was removed at the last moment', async () => {
+  it('keeps the removal of a row right before the rename', async () => {
     const path = newPath();
     const remove = () => appendFileSync(path, sealRecords(['{"type":"removed","id":"one"}']));
     const catalogue = await opened(path, { spareLines: ALWAYS, files: filesWith(path, remove) });
@@ -96,20 +96,20 @@ describe('a file that is exchanged in the worst moment', () => {
     expect(idsOf(await readAgain(path))).toEqual(['two']);
   });
 
-  it('does not bring an old state back over the one that was appended to the new one', async () => {
+  it('does not let a copied state override one that was appended to the new file', async () => {
     const path = newPath();
     const state = (name: string) => () => appendFileSync(path, lineOf(rowOf('one', { name })));
     const files = filesWith(path, state('before'), state('after'));
     const catalogue = await opened(path, { spareLines: ALWAYS, files });
     catalogue.put(rowOf('two'));
     await written(catalogue);
-    // The old state was carried over, and stands behind the new one.
+    // The old state was copied after the new one.
     expect(readFileSync(path, 'utf8')).toMatch(/"after".*\n[^]*"copied":true.*"before"/);
     expect(catalogue.get('one')?.name).toBe('after');
     expect((await readAgain(path))[0]?.name).toBe('after');
   });
 
-  it('gets a row again that was written to the old one too late', async () => {
+  it('receives a row again that was written to the old file after the rename', async () => {
     const path = newPath();
     let isArmed = false;
     const files: Files = {
@@ -138,7 +138,7 @@ describe('a file that is exchanged in the worst moment', () => {
   });
 });
 
-/** What both scripts begin with: a catalogue, and whether the input has ended. */
+/** The common start of both scripts: opens a catalogue and checks whether stdin has ended. */
 const BEGIN = `
 import { Catalogue } from './src/pod/catalogue/index.js';
 import { statSync } from 'node:fs';
@@ -146,13 +146,13 @@ const [path, template, spareLines, name, rows, perTurn] = JSON.parse(process.arg
 const catalogue = await Catalogue.open(path, { spareLines: spareLines ?? -Infinity, onFailure: fail });
 function fail(error) { console.log(error.message); process.exit(1); }
 const put = (id, queued) => catalogue.put({ ...template, id, queued });
-// Whoever does not wait for its own writes writes faster than the others can read.
+// A writer that does not wait for its own writes is faster than the others can read.
 const written = () => new Promise(setImmediate).then(() => catalogue.refresh());
 let isOver = false;
 process.stdin.resume().on('end', () => { isOver = true; });
 `;
 
-/** Puts its rows in one state after the other, some in each turn of the loop; says at the end which state was the last. */
+/** Writes successive states of its rows, several per event loop turn, and prints the last state at the end. */
 const WRITER = `${BEGIN}
 let [queued, count] = [0, 0];
 while (!isOver) {
@@ -166,7 +166,7 @@ await catalogue.close();
 console.log(queued);
 `;
 
-/** Writes the file anew as often as it can; says it each time when it was exchanged. */
+/** Compacts the file as often as possible, and prints a line after each replacement. */
 const COMPACTOR = `${BEGIN}
 let inode = 0;
 for (let queued = 1; !isOver; queued += 1) {
@@ -186,7 +186,7 @@ beforeAll(() => {
   writeFileSync(join(built, 'compactor.js'), COMPACTOR);
 });
 
-describe('two processes that append while a third writes the file anew', () => {
+describe('two processes that append while a third compacts the file', () => {
   it.each([
     { rows: 100, perTurn: 10, exchanges: 3 },
     { rows: 20, perTurn: 1, exchanges: 10 },
@@ -207,7 +207,7 @@ describe('two processes that append while a third writes the file anew', () => {
         await compactor.says();
         await reader.refresh();
       }
-      // First this one: it can exchange the file faster than the others read it anew.
+      // Close this one first: it can replace the file faster than the others read it again.
       const said = await compactor.end();
       const states = (await Promise.all(writers.map((writer) => writer.end()))).map((lines) =>
         Number(lines[0]),
@@ -230,7 +230,7 @@ describe('two processes that append while a third writes the file anew', () => {
   );
 });
 
-/** A process that works until its input ends, and what it prints. */
+/** A process that works until its stdin ends, and its output. */
 class Voice {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
@@ -252,7 +252,7 @@ class Voice {
     });
   }
 
-  /** Resolves with its next line, or when it is over. */
+  /** Resolves with its next line, or when it has exited. */
   async says(): Promise<void> {
     await Promise.race([new Promise<void>((heard) => (this.#heard = heard)), this.#closed]);
     expect(this.#child.exitCode).toBeNull();

@@ -4,7 +4,7 @@ import type { Row } from '../../src/pod/catalogue/index.ts';
 import { temporaryDirectory } from '../store/stage.ts';
 import { at, idsOf, opened, rowOf } from './catalogue-stage.ts';
 
-/** The later in the list, the later it changed. */
+/** Later rows have later change times. */
 const ROWS: readonly Partial<Row>[] = [
   { id: '0001-english', name: 'Fix the Build', model: 'anthropic/claude-sonnet-4-5' },
   { id: '0002-japanese', name: 'ビルドを直す', firstPrompt: '東京の天気を調べて' },
@@ -24,7 +24,7 @@ async function catalogue() {
   return made;
 }
 
-describe('a search', () => {
+describe('catalogue search', () => {
   it.each([
     ['the name, whatever its case', 'fIX THE build', ['0001-english']],
     ['words in any order and in any field', 'build please', ['0008-plain']],
@@ -54,13 +54,13 @@ describe('a search', () => {
     expect(idsOf((await catalogue()).search(text, { limit: 3 }))).toEqual(expected);
   });
 
-  it('finds nothing across the border of two fields', async () => {
+  it('does not match across two fields', async () => {
     const made = await catalogue();
     made.put(rowOf('split', { name: 'alpha', firstPrompt: 'beta' }));
     expect(made.search('alphabeta')).toEqual([]);
   });
 
-  it('takes the filters of a list', async () => {
+  it('accepts the filters of a list', async () => {
     const made = await catalogue();
     expect(idsOf(made.search('0', { state: 'running' }))).toEqual(['0007-emoji']);
     expect(idsOf(made.search('fix', { archived: false, limit: 1 }))).toEqual(['0001-english']);

@@ -3,7 +3,7 @@ import { Catalogue, type CatalogueOptions, type Row } from '../../src/pod/catalo
 
 export const HEADER = '{"type":"catalogue","version":1}';
 
-/** A session that was made at noon, with what matters to the test. */
+/** A session that was created at noon, with the fields that matter to the test. */
 export function rowOf(id: string, more: Partial<Row> = {}): Row {
   return {
     id,
@@ -33,7 +33,7 @@ export function at(minute: number): string {
   return new Date(Date.UTC(2026, 0, 1, 12, minute)).toISOString();
 }
 
-/** A catalogue that is closed when the test is over; a failure it tells fails the test unless it is listened to. */
+/** Opens a catalogue that is closed after the test. A reported failure fails the test unless the test handles it. */
 export async function opened(path: string, options: CatalogueOptions = {}): Promise<Catalogue> {
   const failures: Error[] = [];
   const catalogue = await Catalogue.open(path, { onFailure: (error) => failures.push(error), ...options });
@@ -44,7 +44,7 @@ export async function opened(path: string, options: CatalogueOptions = {}): Prom
   return catalogue;
 }
 
-/** All rows by id, as somebody reads them who opens the file now. */
+/** All rows by id, as read by a newly opened catalogue. */
 export async function readAgain(path: string, options: CatalogueOptions = {}): Promise<readonly Row[]> {
   const catalogue = await Catalogue.open(path, options);
   const rows = catalogue.list().toSorted((one, other) => (one.id < other.id ? -1 : 1));
@@ -56,7 +56,7 @@ export function idsOf(rows: readonly Row[]): readonly string[] {
   return rows.map(({ id }) => id);
 }
 
-/** Resolves when what was put until now is written: writing begins in the next turn of the loop, and a refresh waits for it. */
+/** Resolves when pending changes are written: writing starts in the next event loop turn, and a refresh waits for it. */
 export async function written(catalogue: Catalogue): Promise<void> {
   await new Promise((resolve) => void setImmediate(resolve));
   await catalogue.refresh();

@@ -7,7 +7,7 @@ import { FaultyFiles } from '../store/faulty-files.ts';
 import { temporaryDirectory } from '../store/stage.ts';
 import { at, HEADER, idsOf, opened, readAgain, rowOf, written } from './catalogue-stage.ts';
 
-/** A row with everything that a row can have. */
+/** A row with all fields. */
 const FULL: Row = rowOf('full', {
   name: '全部',
   parentId: 'parent',
@@ -28,7 +28,7 @@ function newPath(): string {
   return join(temporaryDirectory(), 'catalogue.jsonl');
 }
 
-/** The records of the file as they were written, without the empty lines between two writes. */
+/** The records of the file, without the empty lines between writes. */
 function recordsIn(path: string): readonly string[] {
   return readFileSync(path, 'utf8')
     .split('\n')
@@ -41,7 +41,7 @@ async function* each<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 describe('a catalogue', () => {
-  it('has nothing and makes nothing before the first row', async () => {
+  it('is empty and creates no file before the first row', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     expect(catalogue.list()).toEqual([]);
@@ -50,13 +50,13 @@ describe('a catalogue', () => {
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });
 
-  it('does not make a removed file again once it is being closed', async () => {
+  it('does not recreate a removed file while it is being closed', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     catalogue.put(FULL);
     await written(catalogue);
     rmSync(path);
-    // Whether the change or the close comes first: whoever ends the program removes its directory at the same time.
+    // In either order: a program that exits removes its directory at the same time.
     catalogue.put(rowOf('late'));
     catalogue.beginClose();
     catalogue.put(rowOf('later'));
@@ -64,7 +64,7 @@ describe('a catalogue', () => {
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });
 
-  it('answers from memory at once and says the same when it is opened again', async () => {
+  it('answers from memory and returns the same rows after a reopen', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     catalogue.put(FULL);
@@ -80,7 +80,7 @@ describe('a catalogue', () => {
     expect(readdirSync(join(path, '..'))).toEqual(['catalogue.jsonl']);
   });
 
-  it('writes each changed row of one turn of the loop once, as it was at the end', async () => {
+  it('writes each row that changes in one event loop turn once, in its last state', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     for (let queued = 0; queued < 100; queued += 1) catalogue.put(rowOf('one', { queued }));
@@ -94,9 +94,9 @@ describe('a catalogue', () => {
     ]);
   });
 
-  it('lists what changed last first, page by page, each row once', async () => {
+  it('lists the most recently changed rows first, each row on one page', async () => {
     const catalogue = await opened(newPath());
-    // Five of each minute: the order within is that of their ids.
+    // Five per minute: within a minute the ids determine the order.
     for (let n = 0; n < 50; n += 1) catalogue.put(rowOf(`id-${10 + n}`, { updatedAt: at(n % 10) }));
     const seen: Row[] = [];
     for (let page = catalogue.list({ limit: 7 }); page.length > 0; ) {
@@ -139,7 +139,7 @@ describe('a catalogue', () => {
     expect(catalogue.byName('Twin')).toEqual([]);
   });
 
-  it('shows the approvals of all sessions, those that wait longest first', async () => {
+  it('lists the approvals of all sessions, oldest first', async () => {
     const catalogue = await opened(newPath());
     const approval = (approvalId: string, minute: number) => ({
       approvalId,
@@ -157,7 +157,7 @@ describe('a catalogue', () => {
     ]);
   });
 
-  it('takes in what another one wrote, when it is asked to', async () => {
+  it('loads the changes of another process on refresh', async () => {
     const path = newPath();
     const [here, there] = [await opened(path), await opened(path)];
     here.put(rowOf('mine'));
@@ -168,7 +168,7 @@ describe('a catalogue', () => {
     expect(idsOf(here.list())).toEqual(['theirs', 'mine']);
   });
 
-  it('keeps its own change that is not written yet before what another one wrote', async () => {
+  it('prefers its own pending change to one that another process wrote', async () => {
     const path = newPath();
     const [here, there] = [await opened(path), await opened(path)];
     there.put(rowOf('one', { name: 'theirs' }));
@@ -180,7 +180,7 @@ describe('a catalogue', () => {
     expect((await readAgain(path))[0]?.name).toBe('mine');
   });
 
-  it('writes all it knows again when somebody took the file away', async () => {
+  it('writes all rows again if the file was removed', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     catalogue.put(rowOf('a'));
@@ -201,7 +201,7 @@ describe('a damaged catalogue', () => {
     return path;
   }
 
-  it('skips and counts a line in which one bit is wrong, wherever it is', async () => {
+  it('skips and counts a line with a flipped bit at any position', async () => {
     const path = await threeRows();
     const bytes = readFileSync(path);
     const [from, to] = [bytes.indexOf('{"type":"row"'), bytes.indexOf('\n', bytes.indexOf('name of a'))];
@@ -216,7 +216,7 @@ describe('a damaged catalogue', () => {
     }
   });
 
-  it('loses nothing to a line that a process left unfinished', async () => {
+  it('loses no row to a line that a process left unfinished', async () => {
     const path = await threeRows();
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.subarray(0, -40));
@@ -241,7 +241,7 @@ describe('a damaged catalogue', () => {
     expect(catalogue.badLines).toBe(0);
   });
 
-  it('is read without its header', async () => {
+  it('is readable without its header', async () => {
     const path = await threeRows();
     const bytes = readFileSync(path);
     bytes[3] = 0;
@@ -262,7 +262,7 @@ describe('a damaged catalogue', () => {
     expect([catalogue.size, catalogue.badLines]).toEqual([3, 1]);
   });
 
-  it('keeps what a later version says more in a row', async () => {
+  it('preserves keys of a later version in a row', async () => {
     const path = await threeRows();
     const row = { ...rowOf('x'), mood: 'sunny' };
     appendFileSync(path, sealRecords([JSON.stringify({ type: 'row', row, by: 'a later version' })]));
@@ -272,13 +272,13 @@ describe('a damaged catalogue', () => {
 
 const NEWER = Buffer.from(sealRecords(['{"type":"catalogue","version":2}']));
 
-describe('a file that is not ours to write', () => {
+describe('a file that is not a catalogue of this version', () => {
   it.each([
     ['of a newer version', NEWER, 'newer than this program reads'],
     ['of another program', Buffer.from('{"some":"thing"}\n'), 'is not a catalogue'],
     ['of text', Buffer.from('shopping list'), 'is not a catalogue'],
     ['of zeros', Buffer.alloc(300), 'is not a catalogue'],
-  ])('%s is refused, and left as it is', async (_, bytes, words) => {
+  ])('%s is rejected and not changed', async (_, bytes, words) => {
     const path = newPath();
     writeFileSync(path, bytes);
     await expect(Catalogue.open(path)).rejects.toMatchObject({
@@ -288,7 +288,7 @@ describe('a file that is not ours to write', () => {
     expect(readFileSync(path)).toEqual(bytes);
   });
 
-  it('is written no more when a newer version has exchanged it meanwhile', async () => {
+  it('is not written after a newer version has replaced it', async () => {
     const path = newPath();
     const failures: string[] = [];
     const catalogue = await opened(path, { onFailure: ({ message }) => failures.push(message) });
@@ -304,8 +304,8 @@ describe('a file that is not ours to write', () => {
   });
 });
 
-describe('a catalogue that is rebuilt', () => {
-  it('has the given rows only, in the file too', async () => {
+describe('rebuilding a catalogue', () => {
+  it('leaves only the given rows, also in the file', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     catalogue.put(rowOf('stale'));
@@ -316,14 +316,14 @@ describe('a catalogue that is rebuilt', () => {
     expect(readdirSync(join(path, '..'))).toEqual(['catalogue.jsonl']);
   });
 
-  it('is made where there was none', async () => {
+  it('creates a missing file', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     await catalogue.rebuild(each([rowOf('a')]));
     expect(idsOf(await readAgain(path))).toEqual(['a']);
   });
 
-  it('keeps what was put meanwhile, here and elsewhere', async () => {
+  it('keeps concurrent changes of this and other processes', async () => {
     const path = newPath();
     const [here, there] = [await opened(path), await opened(path)];
     here.put(rowOf('stale'));
@@ -344,7 +344,7 @@ describe('a catalogue that is rebuilt', () => {
     expect(found.map(({ id, name }) => `${id} ${name}`)).toEqual(['a put here', 'b put there', 'd as read']);
   });
 
-  it('stays as it is when the rows cannot be read', async () => {
+  it('changes nothing if the rows cannot be read', async () => {
     const path = newPath();
     const catalogue = await opened(path);
     catalogue.put(rowOf('a'));
@@ -360,7 +360,7 @@ describe('a catalogue that is rebuilt', () => {
   });
 });
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   const PATH = '/data/catalogue.jsonl';
 
   it.each([0, 1, 200])(
@@ -394,7 +394,7 @@ describe('a disk that is full', () => {
     },
   );
 
-  it('does not let the file be written anew, and leaves the one there was', async () => {
+  it('prevents compaction and leaves the existing file', async () => {
     const files = new FaultyFiles();
     const catalogue = await Catalogue.open(PATH, { files });
     for (const id of ['a', 'b']) catalogue.put(rowOf(id));
@@ -407,7 +407,7 @@ describe('a disk that is full', () => {
     expect(files.list('/data')).toEqual(['catalogue.jsonl']);
   });
 
-  it('may cut the power after the file was written anew: the rows are all there', async () => {
+  it('followed by a power cut after compaction loses no row', async () => {
     const files = new FaultyFiles();
     const catalogue = await Catalogue.open(PATH, { files });
     await catalogue.rebuild(each(['a', 'b', 'c'].map((id) => rowOf(id))));

@@ -4,14 +4,14 @@ import { ADA, Listener, say, stage } from './stage.ts';
 
 const says = (text: string) => ({ parts: [{ text }] });
 
-describe('whoever hears of changes', () => {
-  it('can watch a pod from the change on and misses nothing', async () => {
+describe('a listener for changes', () => {
+  it('can watch a pod from the change on without missing an event', async () => {
     const { host, cwd } = await stage([says('one'), says('two')]);
     const changes: Change[] = [];
     const heard: Listener[] = [];
     const forget = host.onChange((change) => {
       changes.push(change);
-      // Of a new pod everything is new; of one that was known what was not told yet.
+      // All events of a new pod are new; of a known pod, those that were not published yet.
       if (changes.length === 1) heard.push(new Listener(host.pod(change.id), 0));
     });
     const pod = await host.create({ cwd });
@@ -32,8 +32,8 @@ describe('whoever hears of changes', () => {
   });
 });
 
-describe('a row', () => {
-  it('has the run with its times and the reason of a failure, settings and annotations', async () => {
+describe('a catalogue row', () => {
+  it('contains the run with its times and failure reason, settings and annotations', async () => {
     const { host, cwd } = await stage([{ parts: [], fault: { kind: '401' } }]);
     const annotations = { door: { note: 'x' } };
     const pod = await host.create({ cwd, settings: { annotations, acceptEdits: true } });
@@ -56,7 +56,7 @@ describe('a row', () => {
     });
   });
 
-  it('of a fork has no annotations; of a child it says so; a closed one is closed until something happens', async () => {
+  it('of a fork has no annotations; of a child names its parent; is closed until the next activity', async () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd, settings: { annotations: { a: 1 } } });
     const fork = await host.fork(pod.id);
@@ -73,7 +73,7 @@ describe('a row', () => {
   });
 });
 
-it('annotations are notes: long ones are refused', async () => {
+it('rejects long annotations', async () => {
   const { host, cwd } = await stage([]);
   const pod = await host.create({ cwd });
   const annotations = { text: 'x'.repeat(70_000) };

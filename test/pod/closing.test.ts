@@ -12,8 +12,8 @@ function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
   return { passed, open };
 }
 
-describe('a command that is under way while its pod is closed', () => {
-  it('is refused when the files are closed before its change is written', async () => {
+describe('a command in progress while its pod is closed', () => {
+  it('is rejected if the files are closed before its change is written', async () => {
     const [looksUp, lookedUp, lastSync, synced] = [gate(), gate(), gate(), gate()];
     let syncs: number | undefined;
     // The second sync of a feed that is being closed is the last step.
@@ -49,7 +49,7 @@ describe('a command that is under way while its pod is closed', () => {
     syncs = 0;
     const closing = host.close(pod.id);
     await lastSync.passed;
-    // The change is published before the files are closed, in the same turn of the loop: its write comes too late.
+    // The change is published before the files are closed, in the same event loop turn, so its write comes too late.
     lookedUp.open();
     for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
     synced.open();

@@ -8,7 +8,7 @@ import { killedCopy, obedient, turns, witness } from './resume-stage.ts';
 import { logOf } from './resume-watchers.ts';
 import { ADA, BOB, Listener, say, type Stage, stage } from './stage.ts';
 
-/** A pod at a moment when a command can be given. */
+/** A pod in a state in which a command can be sent. */
 interface Scenario {
   readonly pod: Pod;
   readonly listener: Listener;
@@ -16,11 +16,11 @@ interface Scenario {
 }
 
 interface Case {
-  /** Brings the pod there and says the command. */
+  /** Brings the pod into that state and returns the command. */
   readonly set: (scenario: Scenario) => Promise<PodCommand>;
-  /** What is counted in the log as its effect. */
+  /** The events that count as its effect. */
   readonly effect: (event: PodEvent) => boolean;
-  /** The same, with other content. */
+  /** The same command with other content. */
   readonly other?: (command: PodCommand) => PodCommand;
 }
 
@@ -154,14 +154,14 @@ async function effects(pod: Pod, effect: Case['effect']): Promise<number> {
   return log.filter(effect).length;
 }
 
-/** Another command of the same type where there is one, else of another type. */
+/** Another command of the same type if there is one, else of another type. */
 function otherThan({ other }: Case, command: PodCommand): PodCommand {
   if (other !== undefined) return other(command);
   return command.type === 'set-todos' ? { type: 'clear-queue' } : { type: 'set-todos', items: [] };
 }
 
-describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
-  it('takes effect once when it is sent twice, at once and later, and gives the same receipt', async () => {
+describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
+  it('takes effect once when it is sent twice, concurrently and later, and returns the same receipt', async () => {
     const staged = await stage(obedient, OPTIONS);
     const scenario = await scenarioOn(staged);
     const command = await one.set(scenario);
@@ -173,7 +173,7 @@ describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
     expect(await effects(scenario.pod, one.effect)).toBe(before + 1);
   });
 
-  it('takes effect once across a kill and across a shutdown, and gives the same receipt', async () => {
+  it('takes effect once across a kill and a shutdown, and returns the same receipt', async () => {
     const staged = await stage(obedient, OPTIONS);
     const scenario = await scenarioOn(staged);
     const command = await one.set(scenario);
@@ -190,7 +190,7 @@ describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
     }
   });
 
-  it('is refused with other content, and independent of the same key of somebody else', async () => {
+  it("is rejected with other content, and independent of another caller's same key", async () => {
     const staged = await stage(obedient, OPTIONS);
     const scenario = await scenarioOn(staged);
     const command = await one.set(scenario);
@@ -209,8 +209,8 @@ describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
   });
 });
 
-describe('keys', () => {
-  it('may be used again for what was refused', async () => {
+describe('idempotency keys', () => {
+  it('may be reused for a rejected command', async () => {
     const staged = await stage(obedient, OPTIONS);
     const { pod, listener } = await scenarioOn(staged);
     await pod.handle(STALLED);
@@ -222,14 +222,14 @@ describe('keys', () => {
     expect(await effects(pod, is('run-start'))).toBe(2);
   });
 
-  it('do not depend on the order of the fields', async () => {
+  it('match a command regardless of the order of its fields', async () => {
     const staged = await stage(obedient, OPTIONS);
     const { pod } = await scenarioOn(staged);
     const receipt = await pod.handle({ type: 'ask', tool: 'x', arguments: '{}', title: 't' }, KEYED);
     expect(await pod.handle({ title: 't', arguments: '{}', tool: 'x', type: 'ask' }, KEYED)).toEqual(receipt);
   });
 
-  it('make one effect of many commands in any order, also with a kill between them', async () => {
+  it('give repeated commands one effect in any order, also with a kill in between', async () => {
     const staged = await stage(obedient, OPTIONS);
     const commands: readonly PodCommand[] = [
       { ...say('hello'), whenBusy: 'queue' },
@@ -286,7 +286,7 @@ describe('keys', () => {
     );
   });
 
-  it('are not doubled by a shell command that really runs', async () => {
+  it('run a real shell command once', async () => {
     const staged = await stage(obedient, OPTIONS);
     const { pod, listener } = await scenarioOn(staged);
     const command: PodCommand = { type: 'shell', command: 'echo ran >> ran' };
@@ -297,7 +297,7 @@ describe('keys', () => {
     expect(readFileSync(join(staged.cwd, 'ran'), 'utf8')).toBe('ran\n');
   });
 
-  it('give one pod for one key, also at the same time and after a restart', async () => {
+  it('create one pod per key, also concurrently and after a restart', async () => {
     const { host, cwd, reopen } = await stage([]);
     const made = await Promise.all([1, 2, 3].map(() => host.create({ cwd, key: 'mine' })));
     const ids = new Set(made.map(({ id }) => id));
@@ -310,7 +310,7 @@ describe('keys', () => {
     expect((await next.create({ cwd, key: 'later', lazy: true })).id).toBe(lazy[0]?.id);
   });
 
-  it('of a decision at the parent hold there too', async () => {
+  it('also apply to a decision in the parent', async () => {
     const staged = await stage(obedient, OPTIONS);
     const parent = await staged.host.create({ cwd: staged.cwd });
     const child = await staged.host.spawn(parent.id, { cwd: staged.cwd });

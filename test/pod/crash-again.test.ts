@@ -7,7 +7,7 @@ import { resting } from './crash/look.ts';
 import { copyFiles, filesOf } from './crash/power-cut.ts';
 import { ADA, Listener, say, scratch, stage } from './stage.ts';
 
-/** All of a disk as a kill of the process leaves it. */
+/** The content of a disk after a kill of the process. */
 function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFiles {
   const seen = disk.afterPowerCut({ torn: 1, zeros: false, names: true });
   const copy = new FaultyFiles();
@@ -15,8 +15,8 @@ function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFile
   return copy;
 }
 
-describe('a command of a person that a kill interrupts', () => {
-  it('is told to the model as what it is, once, however often the session is opened', async () => {
+describe("a person's shell command that a kill interrupts", () => {
+  it('is reported to the model once as interrupted, however often the session is opened', async () => {
     const disk = new FaultyFiles();
     const { host, cwd, directory, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
       files: filesOf(disk, new Set()),
@@ -51,7 +51,7 @@ describe('a command of a person that a kill interrupts', () => {
 });
 
 describe('a receipt', () => {
-  it('is given to nobody before it is safe, also not to the second who asks for it', async () => {
+  it('is not returned before it is on disk, also not to a second caller', async () => {
     const disk = new FaultyFiles();
     const { host, cwd, directory, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
       files: filesOf(disk, new Set()),
@@ -68,8 +68,8 @@ describe('a receipt', () => {
   });
 });
 
-describe('a session that was deleted', () => {
-  it('does not come back with the power', async () => {
+describe('a deleted session', () => {
+  it('stays deleted after a power cut', async () => {
     const disk = new FaultyFiles();
     const { host, cwd, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
       files: filesOf(disk, new Set()),

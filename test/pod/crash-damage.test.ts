@@ -10,12 +10,12 @@ import { ADA, agentsOn, say } from './stage.ts';
 
 type Contents = ReadonlyMap<string, Buffer>;
 
-/** A session as it stands on the disk, and all that is true of it. */
+/** A session on disk, and its true content. */
 interface Kept {
   readonly id: string;
   readonly session: string;
   readonly feed: string;
-  /** As its process left it that closed it, and one that was killed. */
+  /** Its files after a close and after a kill. */
   readonly closed: Contents;
   readonly killed: Contents;
   readonly events: readonly PodEvent[];
@@ -34,7 +34,7 @@ beforeAll(async () => {
     await pod.handle(say(text), ADA);
     await resting(pod);
   }
-  // One event that leaves several entries.
+  // One event with several entries.
   await pod.handle({ type: 'configure', set: { name: 'four', thinking: 'low', archived: true } }, ADA);
   const snapshot = await pod.snapshot();
   const { events } = await logAfter(pod, 0, snapshot.seq);
@@ -51,8 +51,8 @@ function hostOn(disk: FaultyFiles): Promise<Host> {
   return Host.open({ directory: '/data', agents: agentsOn(sim), files: filesOf(disk, new Set()) });
 }
 
-/** What became of a damaged session: it goes on with a part of what was true, or it says where it is damaged. */
-type Outcome = 'goes on' | 'refused' | `WRONG: ${string}`;
+/** The outcome for a damaged session: it opens with a part of the true content, or the error locates the damage. */
+type Outcome = 'opens' | 'refused' | `WRONG: ${string}`;
 
 async function outcomeOf(contents: Contents): Promise<Outcome> {
   const disk = new FaultyFiles();
@@ -70,7 +70,7 @@ async function outcomeOf(contents: Contents): Promise<Outcome> {
     if (problem !== undefined) return `WRONG: ${problem}`;
     await pod.handle(say('again'), ADA);
     const { items } = await resting(pod);
-    return items.length === snapshot.items.length + 2 ? 'goes on' : 'WRONG: it does not go on';
+    return items.length === snapshot.items.length + 2 ? 'opens' : 'WRONG: it does not continue';
   } catch (thrown) {
     if (thrown instanceof PolypodError && LOCATED.test(thrown.message)) return 'refused';
     return `WRONG: ${messageOf(thrown)}`;
@@ -81,7 +81,7 @@ async function outcomeOf(contents: Contents): Promise<Outcome> {
 
 const LOCATED = /is damaged at byte \d+|is damaged \(line \d+: .*polypod log repair \S+$/;
 
-/** Events that cannot be read are as good as a gap. */
+/** Unreadable events count as a gap. */
 function located(thrown: unknown): { readonly events: readonly PodEvent[]; readonly gap: unknown } {
   if (LOCATED.test(messageOf(thrown))) return { events: [], gap: thrown };
   throw thrown;
@@ -110,17 +110,17 @@ async function outcomes(
 
 describe.each(STATES)('a session that was %s', (state) => {
   describe.each(FILES)('and whose %s', (file) => {
-    it('is torn at its end goes on with what is whole', async () => {
+    it('is torn at its end opens with the complete lines', async () => {
       const counts = await outcomes(state, file, function* torn(content) {
         for (let cut = 1; cut < content.length / 2; cut += 97)
           yield content.subarray(0, content.length - cut);
       });
-      expect([...counts.keys()]).toEqual(['goes on']);
+      expect([...counts.keys()]).toEqual(['opens']);
     });
 
-    it('has a bit turned anywhere goes on with what is true, or says where it is damaged and how to repair it', async () => {
+    it('has a flipped bit opens with true content, or reports the location and how to repair it', async () => {
       const counts = await outcomes(state, file, function* flipped(content) {
-        // Every so often, and in the header.
+        // At regular steps, and in the header.
         for (let at = content.length - 2; at >= 0; at -= at > 211 ? 211 : 20) {
           const damaged = Buffer.from(content);
           damaged[at] = (damaged[at] ?? 0) ^ 1;
@@ -128,8 +128,9 @@ describe.each(STATES)('a session that was %s', (state) => {
         }
       });
       expect([...counts.keys()].filter((outcome) => outcome.startsWith('WRONG'))).toEqual([]);
-      // What a feed holds stands in the session too, but for what is told live: it keeps no pod shut. A session is repaired first.
-      expect(counts.get(file === 'feed' ? 'goes on' : 'refused') ?? 0).toBeGreaterThan(0);
+      // The session also contains what the feed contains, except live events, so a damaged feed does not prevent opening. A
+      // damaged session must be repaired first.
+      expect(counts.get(file === 'feed' ? 'opens' : 'refused') ?? 0).toBeGreaterThan(0);
       if (file === 'feed') expect(counts.get('refused')).toBeUndefined();
     });
   });

@@ -5,10 +5,10 @@ import { type Sim, startSim } from '../../src/sim/index.ts';
 import { boundariesOf, problemsOfKill, Program } from './crash/kill-sweep.ts';
 import { script } from './crash/world.ts';
 
-/** Whether a process is killed at every boundary of its life; else at some. */
+/** Whether to kill a process at every boundary; otherwise at some. */
 const IS_WHOLE = process.env.POLYPOD_POD_KILLS === 'all';
 const SAMPLE = Number(process.env.POLYPOD_POD_KILLS ?? 10);
-/** Processes at a time. */
+/** The number of concurrent processes. */
 const ABREAST = 3;
 
 let sim: Sim;
@@ -22,8 +22,8 @@ afterAll(async () => {
   await sim.close();
 });
 
-describe('a process that is killed in the middle of anything', () => {
-  it('loses nothing it accepted and does nothing twice when its pods are opened again', {
+describe('a process that is killed at any boundary', () => {
+  it('loses no accepted command and repeats no effect when its pods are opened again', {
     timeout: IS_WHOLE ? 3_600_000 : 120_000,
   }, async () => {
     const boundaries = await boundariesOf(sim.url, program);
@@ -40,7 +40,7 @@ describe('a process that is killed in the middle of anything', () => {
           url: sim.url,
           program,
           at,
-          // Every third one dies once more while it is being opened again.
+          // Every third one is killed again while it is being opened.
           ...(index % 3 === 2 && { again: (at * 7) % 60 }),
           look: ({ directory, ids }) => {
             if (index % 5 !== 4) return;

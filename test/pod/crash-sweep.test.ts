@@ -6,14 +6,14 @@ import { lossySweep } from './crash/lossy-sweep.ts';
 import { withoutReceipts } from './crash/without-receipts.ts';
 import { script } from './crash/world.ts';
 
-/** How many lives are cut off at every boundary; without it one life at some of them. */
+/** How many lives are cut at every boundary; by default one life at some of them. */
 const LIVES = Number(process.env.POLYPOD_POD_SWEEP ?? 0);
 const SHARE = LIVES === 0 ? 0.05 : 1;
 
-/** Much longer than it takes, also where others work on the same machine. */
+/** Much longer than needed, also on a busy machine. */
 const PATIENCE_MS = 120_000 + LIVES * 900_000;
 
-/** Nothing is lost, as when only the process dies; and what was not synced is. */
+/** Either nothing is lost, as when only the process dies, or everything that was not synced. */
 const ALL = { torn: 1, zeros: false, names: true };
 const SYNCED = { torn: 0, zeros: false, names: true };
 
@@ -23,8 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => sim.close());
 
-describe('a pod whose power is cut', () => {
-  it('keeps what it accepted, tells nothing wrong and does nothing twice', {
+describe('a pod after a power cut', () => {
+  it('keeps what it accepted, publishes no wrong event and repeats no effect', {
     timeout: PATIENCE_MS,
   }, async () => {
     let points = 0;
@@ -40,8 +40,8 @@ describe('a pod whose power is cut', () => {
   });
 });
 
-describe('a pod whose power is cut while it is being made', () => {
-  it('is given again to whoever asks for it under the same key, and works', {
+describe('a pod whose power is cut while it is being created', () => {
+  it('is returned again under the same key, and works', {
     timeout: PATIENCE_MS,
   }, async () => {
     let points = 0;
@@ -63,8 +63,8 @@ describe('a pod whose power is cut while it is being made', () => {
   });
 });
 
-describe('a pod whose power is cut in the middle of a very long answer', () => {
-  it('never gives a number to another event', { timeout: PATIENCE_MS }, async () => {
+describe('a pod whose power is cut during a very long answer', () => {
+  it('never reuses the number of an event', { timeout: PATIENCE_MS }, async () => {
     const share = LIVES === 0 ? 0.04 : 1;
     const { points, problems } = await lossySweep({ url: sim.url, life: listen, seed: 7, share });
     expect(problems).toEqual([]);
@@ -75,7 +75,7 @@ describe('a pod whose power is cut in the middle of a very long answer', () => {
   });
 });
 
-describe('the sweep finds', () => {
+describe('the sweep detects', () => {
   const nothing = () => Promise.resolve();
   const some = { seed: 1, share: 0.05, untilProblem: true };
 
@@ -85,13 +85,13 @@ describe('the sweep finds', () => {
     expect(problems.join('\n')).toMatch(/said 0 times|is gone|fails with|no longer open|instead of/);
   });
 
-  it('a disk that says it has what it has not', { timeout: PATIENCE_MS }, async () => {
+  it('a disk that acknowledges writes that it has not made', { timeout: PATIENCE_MS }, async () => {
     const plant = (files: Parameters<typeof spoiled>[0]) => spoiled(files, { sync: nothing });
     const { problems } = await lossySweep({ ...some, url: sim.url, survival: SYNCED, plant });
     expect(problems.join('\n')).toMatch(/said 0 times|is gone|fails with|no longer open|instead of/);
   });
 
-  it('a receipt that is not kept, although nothing else is lost', { timeout: PATIENCE_MS }, async () => {
+  it('a receipt that is not recorded, although nothing else is lost', { timeout: PATIENCE_MS }, async () => {
     const { problems } = await lossySweep({ ...some, url: sim.url, survival: ALL, plant: withoutReceipts });
     expect(problems.join('\n')).toMatch(/took effect again|is now|said 2 times/);
   });

@@ -19,11 +19,11 @@ const FAULTS = [
 
 type Operation = 'append' | 'sync' | 'truncate';
 
-/** A disk on which some operations on some files fail, as long as that is so. */
+/** A disk on which selected operations on selected files fail, until it is repaired. */
 class FailingDisk {
   readonly disk = new FaultyFiles();
   readonly files: Files;
-  /** How many bytes an append takes before it fails. */
+  /** How many bytes an append writes before it fails. */
   room = 0;
   #failing:
     | { readonly fault: Fault; readonly operations: readonly Operation[]; readonly path: RegExp }
@@ -48,7 +48,7 @@ class FailingDisk {
       },
       sync: async () => {
         if (this.#fails('sync', path)) this.disk.syncFault = this.#failing?.fault;
-        // As on Linux: what was not written counts as written from now on.
+        // As on Linux: after a failed sync, unwritten pages count as written.
         await file.sync().finally(() => {
           this.disk.syncFault = undefined;
         });
@@ -86,15 +86,15 @@ interface Scenario {
   readonly host: Host;
   readonly pod: Pod;
   readonly other: Pod;
-  /** What no command was waiting for. */
+  /** Failures that no command was waiting for. */
   readonly failures: string[];
   readonly called: string[];
-  /** Lets the tool `wait` end. */
+  /** Lets the tool `wait` finish. */
   readonly release: () => void;
   readonly open: (options?: Partial<HostOptions>) => Promise<Host>;
 }
 
-/** Two pods of one host that have each said something. */
+/** Two pods of one host, each with a message. */
 async function scenario(): Promise<Scenario> {
   const script = ({ messages }: SimRequest) =>
     messages.at(-1)?.text === 'use the tool'
@@ -176,7 +176,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
       });
       expect(await listener.ended).toMatchObject({ code, message: expect.stringContaining(words) });
       await expect.poll(() => failures.join()).toContain(words);
-      // Still ill: refused each time, and nothing hangs.
+      // Still failing: every command is rejected, and nothing hangs.
       await expect(pod.handle(command, keyed)).rejects.toThrow(words);
       await saysSomething(other, 'and you?');
 
@@ -195,7 +195,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     },
   );
 
-  it('in the middle of a run: the run ends, its call is not made again, the next one works', async () => {
+  it('during a run: the run ends, its call is not repeated, the next run works', async () => {
     const { disk, pod, other, called, release } = await scenario();
     const listener = new Listener(pod);
     await pod.handle(say('use the tool'), ADA);
@@ -215,7 +215,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     expect(called).toEqual(['toolu_1']);
   });
 
-  it('at a sync, and then loses its power: what was accepted afterwards is there', async () => {
+  it('at a sync, before a power cut: commands accepted afterwards are not lost', async () => {
     const { disk, pod, open } = await scenario();
     disk.fail(fault, ['sync'], new RegExp(`sessions/${pod.id}`));
     const keyed = { ...ADA, key: 'once' };
@@ -232,7 +232,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     expect(text.timesSaid('remember me')).toBe(1);
   });
 
-  it('for new pods and forks: they are refused and leave nothing behind', async () => {
+  it('for new pods and forks: they are rejected and leave no files', async () => {
     const { disk, host, pod } = await scenario();
     const names = () => disk.files.list('/data/sessions').toSorted();
     const [before, rows] = [names(), await host.list()];
@@ -247,7 +247,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     expect((await fork.snapshot()).items).toEqual((await pod.snapshot()).items);
   });
 
-  it('for the list of sessions only: pods do not mind', async () => {
+  it('for the catalogue only: pods keep working', async () => {
     const { disk, host, pod, failures } = await scenario();
     disk.fail(fault, ['append', 'sync', 'truncate'], /catalogue/);
     await pod.handle({ type: 'configure', set: { name: 'unlisted' } }, ADA);

@@ -5,7 +5,7 @@ import { ADA, Listener, say, stage } from './stage.ts';
 const slow: Answer = { parts: [{ text: 'word '.repeat(2000) }], pace: { delayMs: 20, chunkSize: 4 } };
 const touch: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 
-test('a host that drains begins no run, and says why; what may wait is kept for the next', async () => {
+test('a draining host starts no run and reports why; queued prompts stay for the next process', async () => {
   const { host, cwd, reopen } = await stage([{ parts: [{ text: 'Later.' }] }]);
   const pod = await host.create({ cwd });
   await host.drain(0);
@@ -20,7 +20,7 @@ test('a host that drains begins no run, and says why; what may wait is kept for 
   await listener.hearType('run-end');
 });
 
-test('it waits for a run that goes on, as long as it may', async () => {
+test('draining waits for an active run until the timeout', async () => {
   const { host, cwd } = await stage([slow]);
   const pod = await host.create({ cwd });
   const listener = new Listener(pod);
@@ -35,7 +35,7 @@ test('it waits for a run that goes on, as long as it may', async () => {
   await host.drain(0);
 });
 
-test('a run that waits for a person holds up nothing, and survives the shutdown', async () => {
+test('a run that waits for a person does not delay draining, and survives the shutdown', async () => {
   const { host, cwd, reopen } = await stage([touch, { parts: [{ text: 'Done.' }] }]);
   const pod = await host.create({ cwd });
   const listener = new Listener(pod);
@@ -52,7 +52,7 @@ test('a run that waits for a person holds up nothing, and survives the shutdown'
   await after.hear((event) => event.type === 'run-end' && event.outcome.status === 'finished');
 });
 
-test('who asks is told which pods come into memory and leave it', async () => {
+test('onPods reports which pods are loaded and unloaded', async () => {
   const { host, cwd } = await stage([], { hibernateAfterMs: 10 });
   const early = await host.create({ cwd });
   const moves: string[] = [];

@@ -4,7 +4,7 @@ import { ADA, BOB, stage } from './stage.ts';
 
 const ASK = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 
-it('endRun resolves when the run has ended, although the next prompt in the queue waits for a person', async () => {
+it('endRun resolves when the run has ended, although the next queued prompt waits for a person', async () => {
   const { host, cwd } = await stage([ASK, ASK]);
   const pod = await host.create({ cwd });
   await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'first' }] }, ADA);

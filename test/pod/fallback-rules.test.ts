@@ -6,8 +6,8 @@ import { Listener, say, stage } from './stage.ts';
 const call = (command: string) => ({ parts: [{ toolCall: { name: 'bash', arguments: { command } } }] });
 const DONE = { parts: [{ text: 'done' }] };
 
-describe('rules that hold where nobody has said something', () => {
-  it('come after those of the user, and can be taken away', async () => {
+describe('fallback rules', () => {
+  it("are checked after the user's rules, and can be removed", async () => {
     const script = [call('touch a'), DONE, call('touch b'), DONE, call('touch c'), DONE];
     const agent = { rules: [{ command: 'touch b', action: 'deny' }] as const };
     const { host, cwd } = await stage(script, { agent });

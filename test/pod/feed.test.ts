@@ -7,13 +7,13 @@ interface Fact {
   readonly text: string;
 }
 
-/** What is written, in memory, and a feed on it that is told of it right after. */
+/** Written events in memory, and a feed that publishes them right after. */
 function written(limit = 10_000) {
   const kept: Numbered<Fact>[] = [];
   const feed = new Feed<Fact>(
     {
       async *read(after) {
-        // In small pieces, with turns of the loop between them: what is told meanwhile must not be lost or doubled.
+        // In small pieces, with event loop turns in between: concurrent events must not be lost or duplicated.
         const past = kept.filter(({ seq }) => seq > after);
         for (let at = 0; at < past.length; at += 3) {
           await turn();
@@ -48,7 +48,7 @@ async function take(stream: AsyncIterable<EventBatch<Fact>>, count = Number.POSI
 const seqsFrom = (first: number, count: number) => Array.from({ length: count }, (_, at) => first + at);
 
 describe('a feed', () => {
-  it('resumes after any number with every later event once, also while events come and when it ends', async () => {
+  it('resumes after any number with every later event once, also during publishing and at the end', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(40),
@@ -73,7 +73,7 @@ describe('a feed', () => {
     );
   });
 
-  it('tells what is queued before it says why there is no more', async () => {
+  it('delivers queued events before the error that ended it', async () => {
     const { feed, tell } = written();
     const watching = feed.watch(0, never);
     tell('kept');
@@ -100,7 +100,7 @@ describe('a feed', () => {
     expect(encodings).toBe(1);
   });
 
-  it('cuts off a watcher that does not read, and the others notice nothing', async () => {
+  it('disconnects a watcher that does not read, without affecting the others', async () => {
     const { feed, tell } = written(100);
     const slow = feed.watch(0, never);
     const first = slow.next();
@@ -120,7 +120,7 @@ describe('a feed', () => {
     expect((await again).map(({ seq }) => seq)).toEqual(seqsFrom(2, 499));
   });
 
-  it('cuts off a watcher that takes too long over the past', async () => {
+  it('disconnects a watcher that reads the history too slowly', async () => {
     const { feed, tell } = written(10);
     tell(...seqsFrom(1, 9).map(String));
     const watching = feed.watch(0, never);
@@ -129,7 +129,7 @@ describe('a feed', () => {
     await expect(watching.next()).rejects.toThrow('watch again after 3');
   });
 
-  it('delivers at least one batch to a watcher that resumes before cutting it off during a burst', async () => {
+  it('delivers at least one batch to a watcher that resumes before disconnecting it during a burst', async () => {
     const { feed, tell } = written(10);
     tell(...seqsFrom(1, 9).map(String));
     let after = 0;
@@ -143,7 +143,7 @@ describe('a feed', () => {
     }
   });
 
-  it('does not cut off a watcher for a batch that is larger than its queue, if it had nothing else waiting', async () => {
+  it('does not disconnect a watcher with an empty queue for a batch that exceeds its limit', async () => {
     const { feed, tell } = written(10);
     const watching = feed.watch(0, never);
     const next = watching.next();
@@ -154,9 +154,9 @@ describe('a feed', () => {
     await expect(watching.next()).rejects.toThrow('watch again after 50');
   });
 
-  it('counts what a watcher has waiting, not what it was spared', async () => {
+  it("counts a watcher's queued events, not skipped ones", async () => {
     const { feed, tell } = written(10);
-    // As after a snapshot that was taken before its events were told: they are told, and not handed out.
+    // As after a snapshot that was taken before its events were published: they are published, and not returned.
     const watching = feed.watch(8, never);
     tell(...seqsFrom(1, 9).map(String));
     expect((await watching.next()).value?.events).toHaveLength(1);
@@ -164,7 +164,7 @@ describe('a feed', () => {
     expect((await watching.next()).value?.lastSeq).toBe(18);
   });
 
-  it('lets a watcher leave at any time, also one that never listened', async () => {
+  it('lets a watcher stop at any time, also one that never iterated', async () => {
     const { feed, tell } = written();
     const leave = new AbortController();
     const watching = take(feed.watch(0, leave.signal));

@@ -5,7 +5,7 @@ import { say, stage } from './stage.ts';
 
 const SETTINGS = { model: { provider: 'sim', modelId: 'other' }, thinking: 'high' } as const;
 
-test('what a new pod begins with is shown at once, and written with its first entry', async () => {
+test('the initial settings of a new pod are visible at once, and written with its first entry', async () => {
   const { host, cwd, reopen } = await stage([{ parts: [{ text: 'Hello.' }] }]);
   const pod = await host.create({ cwd, lazy: true, settings: SETTINGS });
   expect(await pod.snapshot()).toMatchObject({ model: SETTINGS.model, settings: SETTINGS, seq: 0 });
@@ -22,7 +22,7 @@ test('what a new pod begins with is shown at once, and written with its first en
   expect(await again.pod(pod.id).snapshot()).toMatchObject({ model: SETTINGS.model, settings: SETTINGS });
 });
 
-test('a new pod that nobody used is forgotten, with the directories made for it', async () => {
+test('an unused new pod is discarded with the directories created for it', async () => {
   const { host, cwd } = await stage([]);
   const pod = await host.create({ cwd, lazy: true, file: () => join(cwd, 'a/b/new.jsonl') });
   await pod.snapshot();
@@ -31,7 +31,7 @@ test('a new pod that nobody used is forgotten, with the directories made for it'
   const watching = pod.watch({ signal: stop.signal });
   await watching.next();
   await host.discard(pod.id);
-  // Somebody looks at it.
+  // A client uses it.
   expect(host.pod(pod.id).id).toBe(pod.id);
   stop.abort();
   await watching.next();
@@ -40,14 +40,14 @@ test('a new pod that nobody used is forgotten, with the directories made for it'
   expect(existsSync(join(cwd, 'a'))).toBe(false);
 });
 
-test('a pod with a session is not discarded, and one on its way to the trash is not opened', async () => {
+test('a pod with a session is not discarded, and one that is being moved to the trash is not opened', async () => {
   const { host, cwd } = await stage([]);
   const pod = await host.create({ cwd, settings: { name: 'kept' } });
   const moves: string[] = [];
   const stop = host.onPods((_, move) => void moves.push(move));
   await host.discard(pod.id);
   stop();
-  // It did not even leave memory.
+  // It was not unloaded.
   expect(moves).toEqual(['in']);
   expect((await pod.snapshot()).settings.name).toBe('kept');
   // As a watcher does when the pod closes.
@@ -66,14 +66,14 @@ test('a pod with a session is not discarded, and one on its way to the trash is 
   expect(existsSync(host.fileOf(pod.id))).toBe(false);
 });
 
-test('a file that a new pod is about to write belongs to that pod', async () => {
+test('the future file of a new pod belongs to that pod', async () => {
   const { host, cwd } = await stage([]);
   const wish = { cwd, lazy: true, file: () => join(cwd, 'new.jsonl') };
   const pod = await host.create(wish);
   expect((await host.create(wish)).id).toBe(pod.id);
 });
 
-test('a pod whose file cannot be made is not there', async () => {
+test('a pod whose file cannot be created does not exist', async () => {
   const { host, cwd } = await stage([]);
   writeFileSync(join(cwd, 'notes'), 'no directory');
   const ids: string[] = [];

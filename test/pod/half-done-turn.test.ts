@@ -5,7 +5,7 @@ import { defineTool, type Tool, textOutput } from '../../src/tools/index.ts';
 import { killedCopy } from './resume-stage.ts';
 import { ADA, Listener, say, stage } from './stage.ts';
 
-/** Two tools that ask first and write down that they ran; `slow` runs until it is stopped. */
+/** Two tools that need approval and record that they ran; `slow` runs until it is stopped. */
 function effects() {
   const ran: string[] = [];
   const asking = (name: string, parallel: boolean, run: (signal: AbortSignal) => Promise<void>): Tool => ({
@@ -42,7 +42,7 @@ const turn = (...names: readonly string[]) => ({
 });
 const approve = async (pod: Pod, title: string): Promise<void> => {
   const approval = (await pod.snapshot()).approvals.find((asked) => asked.title === title);
-  if (approval === undefined) throw new Error(`nobody asks about ${title}`);
+  if (approval === undefined) throw new Error(`there is no approval for ${title}`);
   await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
 };
 const results = ({ items }: Snapshot): readonly string[] =>
@@ -56,8 +56,8 @@ async function waiting(pod: Pod): Promise<void> {
   await listener.stop();
 }
 
-describe('a turn of which some calls have run and others wait for a person', () => {
-  it('asks in call order and runs each call as it is approved', async () => {
+describe('a turn with finished calls and calls that wait for approval', () => {
+  it('requests approvals in call order and runs each call when it is approved', async () => {
     const { ran, tools } = effects();
     const { host, cwd } = await stage([turn('quick', 'quick', 'quick'), { parts: [{ text: 'Done.' }] }], {
       tools,
@@ -136,7 +136,7 @@ describe('a turn of which some calls have run and others wait for a person', () 
     },
   );
 
-  it('goes on with the first decision after a restart, and waits for the others', async () => {
+  it('resumes with the first decision after a restart, and waits for the others', async () => {
     const { ran, tools } = effects();
     const { host, cwd, reopen } = await stage([turn('quick', 'quick'), { parts: [{ text: 'Done.' }] }], {
       tools,
@@ -156,7 +156,7 @@ describe('a turn of which some calls have run and others wait for a person', () 
     expect(ran).toEqual(['quick 1', 'quick 2']);
   });
 
-  it('keeps the results it has when it is cancelled after a restart', async () => {
+  it('keeps existing results when it is cancelled after a restart', async () => {
     const { tools } = effects();
     const { host, cwd, reopen } = await stage([turn('quick', 'quick')], { tools });
     const pod = await host.create({ cwd });

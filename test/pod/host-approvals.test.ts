@@ -17,7 +17,7 @@ async function waiting(host: Host, cwd: string) {
   return { pod, ear, approval };
 }
 
-test('the row of a session has the call of a pending approval, then its outcome', async () => {
+test("a session's row contains the call of a pending approval, then its outcome", async () => {
   const { host, cwd } = await stage([asks(), { parts: [{ text: 'Done.' }] }]);
   const { pod, ear, approval } = await waiting(host, cwd);
   const { approvalId, runId, callId, reason } = approval;
@@ -84,7 +84,7 @@ test('an approval that the row no longer has is found in the session file', asyn
   });
 });
 
-test('the first decision counts, and a decision about nothing is refused', async () => {
+test('the first decision wins, and a decision about an unknown approval is rejected', async () => {
   const { host, cwd } = await stage([asks(), { parts: [{ text: 'Done.' }] }]);
   const { approval } = await waiting(host, cwd);
   const { approvalId } = approval;

@@ -7,7 +7,7 @@ import { Listener, say, stage } from './stage.ts';
 const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
 const text = (words: string) => [{ type: 'text' as const, text: words }];
 
-/** Every file of the sessions and feeds, with what is in it. */
+/** Every file of the sessions and feeds, with its content. */
 function contents(directory: string): Readonly<Record<string, string>> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
   const files = names.filter((name) => !name.includes('.lock') && statSync(join(directory, name)).isFile());
@@ -15,7 +15,7 @@ function contents(directory: string): Readonly<Record<string, string>> {
 }
 
 describe('a host', () => {
-  it('lets the pod that was idle for longest leave when another one is wanted', async () => {
+  it('unloads the least recently used idle pod when another one is needed', async () => {
     const { host, cwd } = await stage(obedient, { limits: { pods: 2 } });
     const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
     const snapshots = await Promise.all(pods.map((pod) => pod.snapshot()));
@@ -27,7 +27,7 @@ describe('a host', () => {
     expect(host.usage.sessions).toBe(3);
   });
 
-  it('refuses another pod when all are needed, and takes it when one is not any more', async () => {
+  it('rejects another pod while all are in use, and loads it once one is idle', async () => {
     const { host, cwd } = await stage(obedient, { limits: { pods: 2 } });
     const [first, second, third] = [
       await host.create({ cwd }),
@@ -50,14 +50,14 @@ describe('a host', () => {
     expect(await third.handle(say('hello'))).toMatchObject({ accepted: true });
   });
 
-  it('takes one that is wanted while another one is on its way out', async () => {
+  it('loads a pod while another one is being unloaded', async () => {
     const { host, cwd } = await stage(obedient, { limits: { pods: 1 } });
     const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
     for (let round = 0; round < 5; round += 1)
       for (const pod of pods) expect((await pod.snapshot()).id).toBe(pod.id);
   });
 
-  it('refuses a run too many, and begins one that waits when there is a place', async () => {
+  it('rejects a run above the limit, and starts a queued one when a slot is free', async () => {
     const { host, cwd } = await stage(obedient, { limits: { runs: 1 } });
     const [first, second] = [await host.create({ cwd }), await host.create({ cwd })];
     await first.handle(STALLED);
@@ -76,7 +76,7 @@ describe('a host', () => {
     expect(host.usage.runs).toBe(0);
   });
 
-  it('refuses a message when too many wait', async () => {
+  it('rejects a message when the queue is full', async () => {
     const { host, cwd } = await stage(obedient, { limits: { queue: 2 } });
     const pod = await host.create({ cwd });
     await pod.handle(STALLED);
@@ -92,7 +92,7 @@ describe('a host', () => {
     await pod.handle({ type: 'follow-up', content: text('three') });
   });
 
-  it('opens nothing any more once it is shut down', async () => {
+  it('opens no pod after shutdown', async () => {
     const { host, cwd } = await stage(obedient);
     const pod = await host.create({ cwd });
     await host.shutdown();
@@ -103,8 +103,8 @@ describe('a host', () => {
   });
 });
 
-describe('a prompt that waits', () => {
-  it('is begun when the paused run before it is given up, also after a restart', async () => {
+describe('a queued prompt', () => {
+  it('starts when the paused run before it is cancelled, also after a restart', async () => {
     for (const isReopened of [false, true]) {
       const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
       const pod = await host.create({ cwd });
@@ -128,8 +128,8 @@ describe('a prompt that waits', () => {
   });
 });
 
-describe('a pod that is closed', () => {
-  it('keeps what waits, and runs it when it is opened again', async () => {
+describe('a closed pod', () => {
+  it('keeps queued prompts, and runs them when it is opened again', async () => {
     const { host, cwd } = await stage(({ messages }) => ({
       parts: [{ text: 'and so on '.repeat(10) }],
       ...(messages.at(-1)?.text.endsWith('hang') ? { fault: { kind: 'stall', after: 2 } } : {}),
@@ -146,7 +146,7 @@ describe('a pod that is closed', () => {
     expect(listener.types.filter((type) => type === 'run-end')).toHaveLength(2);
   });
 
-  it('does what was accepted before, refuses what comes too late, and leaves no run behind', async () => {
+  it('performs commands accepted before the close, rejects later ones, and leaves no run', async () => {
     const { host, cwd } = await stage(obedient);
     for (let pause = 0; pause < 25; pause += 1) {
       const pod = await host.create({ cwd });
@@ -171,7 +171,7 @@ describe('a pod that is closed', () => {
 });
 
 describe('an idle pod', () => {
-  it('leaves memory, and comes back as it was without a word in its files', async () => {
+  it('is unloaded and loaded again without a change to its files', async () => {
     const { host, cwd, directory } = await stage(obedient, { hibernateAfterMs: 0 });
     const pod = await host.create({ cwd, settings: { name: 'sleepy' } });
     const listener = new Listener(pod, 0);
@@ -198,7 +198,7 @@ describe('an idle pod', () => {
     expect((await pod.snapshot()).seq).toBe(seq + 1);
   });
 
-  it('is not idle while somebody watches, a run goes on, a question has a deadline, or a prompt waits for a place', async () => {
+  it('is not idle with a watcher, an active run, a pending deadline, or a prompt that waits for a slot', async () => {
     const { host, cwd } = await stage(obedient, {
       ...{ hibernateAfterMs: 0, limits: { runs: 1 }, tools: [witness(() => {})] },
     });
@@ -217,7 +217,7 @@ describe('an idle pod', () => {
     await waits.handle({ ...say('hello'), whenBusy: 'queue' });
     await idle.handle({ type: 'set-todos', items: [] });
     while (host.usage.pods > 4) await turns(1);
-    // Once more, so that a timer of the others that should not be there has had its time too.
+    // Once more, so that a wrong timer of the others would have fired too.
     await idle.snapshot();
     while (host.usage.pods > 4) await turns(1);
     expect(host.usage.pods).toBe(4);

@@ -3,7 +3,7 @@ import type { Agent } from '../../src/pod/index.ts';
 import { providerNamed } from '../../src/registry.ts';
 import { fileFacts, scopeFrom } from '../../src/tools/index.ts';
 
-/** An agent without tools whose model is the simulator at this address, for processes that know no more of it. */
+/** An agent without tools whose model is the simulator at this address, for separate processes. */
 export function plainAgent(url: string, cwd: string): Agent {
   const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
   const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: true, input: ['text' as const] };

@@ -14,7 +14,7 @@ const calls = (name: string, args: Record<string, unknown>): Answer => ({
 });
 const needsApproval = (command = 'node -e 1') => calls('bash', { command });
 
-/** Prompts and waits until the pod is idle again. */
+/** Sends a prompt and waits until the pod is idle again. */
 async function prompted(pod: Pod, text: string): Promise<Listener> {
   const { seq } = await pod.snapshot();
   const ear = new Listener(pod, seq);
@@ -35,7 +35,7 @@ async function texts(pod: Pod): Promise<readonly string[]> {
 }
 
 describe('a run', () => {
-  it('is told in order, from the receipt on, with who asked', async () => {
+  it('publishes its events in order, from the receipt on, with who requested it', async () => {
     const { host, cwd } = await stage([says('Hello.')]);
     const pod = await host.create({ cwd });
     const ear = await prompted(pod, 'hi');
@@ -49,7 +49,7 @@ describe('a run', () => {
     expect((await pod.snapshot()).stats.totals).toMatchObject({ turns: 1, toolCalls: 0 });
   });
 
-  it('is refused while another one goes on, or waits as it says', async () => {
+  it('is rejected while another one is active, or queued on request', async () => {
     const { host, cwd } = await stage([needsApproval(), says('first'), says('second')]);
     const pod = await host.create({ cwd });
     const ear = new Listener(pod);
@@ -68,7 +68,7 @@ describe('a run', () => {
     expect(host.byTask('task-2')?.id).toBe(pod.id);
   });
 
-  it('takes overrides for itself alone', async () => {
+  it('applies overrides to itself only', async () => {
     const { host, cwd, sim } = await stage([calls('ls', {}), says('never asked for'), says('again')]);
     const pod = await host.create({ cwd });
     const { seq } = await pod.snapshot();
@@ -83,7 +83,7 @@ describe('a run', () => {
     expect(toolNames(sim.requests[1]?.body).length).toBeGreaterThan(3);
   });
 
-  it('is cancelled: every call has a result, and the questions are taken back', async () => {
+  it('gives every call a result and cancels its approvals when it is cancelled', async () => {
     const { host, cwd } = await stage([needsApproval(), says('after')]);
     const pod = await host.create({ cwd });
     const ear = new Listener(pod);
@@ -105,7 +105,7 @@ describe('a run', () => {
     expect((await texts(pod)).at(-1)).toBe('after');
   });
 
-  it('is paused before its calls, and goes on without asking again', async () => {
+  it('can be paused before its calls, and resumes without a second approval', async () => {
     const { host, cwd, reopen } = await stage([needsApproval(), says('done')], {
       approvals: { deadlineMs: 1, fallback: 'pause' },
     });
@@ -129,7 +129,7 @@ describe('a run', () => {
 });
 
 describe('after a restart', () => {
-  it('numbers, settings, todos and the queue go on', async () => {
+  it('numbers, settings, todos and the queue are restored', async () => {
     const { host, cwd, reopen } = await stage([says('one'), says('two')]);
     const pod = await host.create({ cwd, settings: { name: 'first', thinking: 'low' } });
     await prompted(pod, 'hi');
@@ -175,7 +175,7 @@ describe('tools of a client', () => {
     ).rejects.toThrow('no call');
   });
 
-  it('are taken back with the run', async () => {
+  it('are cancelled with the run', async () => {
     const { host, cwd } = await stage([calls('look', {}), says('x')]);
     const pod = await host.create({ cwd, settings: { clientTools: [tool], mode: 'full-access' } });
     const ear = new Listener(pod);
@@ -188,8 +188,8 @@ describe('tools of a client', () => {
   });
 });
 
-describe("a person's own command", () => {
-  it('is told to the model with the next prompt, unless it is private', async () => {
+describe("a person's shell command", () => {
+  it('is sent to the model with the next prompt, unless it is private', async () => {
     const { host, cwd, sim, reopen } = await stage([says('ok')]);
     const pod = await host.create({ cwd });
     const ear = new Listener(pod);
@@ -207,7 +207,7 @@ describe("a person's own command", () => {
     expect(sent).not.toContain('secret');
   });
 
-  it('during a run waits for its end', async () => {
+  it('during a run is added after its end', async () => {
     const { host, cwd } = await stage([needsApproval(), says('done')]);
     const pod = await host.create({ cwd });
     const ear = new Listener(pod);
@@ -242,7 +242,7 @@ describe("a person's own command", () => {
 });
 
 describe('the tree', () => {
-  it('branches, and a fork goes its own way', async () => {
+  it('branches, and a fork is independent', async () => {
     const { host, cwd, directory } = await stage([
       says('one'),
       says('two'),
@@ -270,7 +270,7 @@ describe('the tree', () => {
     expect(await texts(pod)).toEqual([]);
   });
 
-  it('is compacted, opened again from there, and branched to from before', async () => {
+  it('is compacted, opened from the checkpoint, and branched to an earlier entry', async () => {
     const long = 'word '.repeat(40_000);
     const { host, cwd, reopen } = await stage([says(long), says('two'), says('the sum'), says('three')]);
     const pod = await host.create({ cwd });
@@ -292,7 +292,7 @@ describe('the tree', () => {
 });
 
 describe('the host', () => {
-  it('makes one pod for one key, lists, searches, deletes to the trash, and makes its catalogue again', async () => {
+  it('creates one pod per key, lists, searches, moves to the trash, and rebuilds its catalogue', async () => {
     const { host, cwd, directory } = await stage(() => says('hi'));
     const pod = await host.create({ cwd, key: 'k1', settings: { name: 'Alpha' } });
     const same = await host.create({ cwd, key: 'k1' });
@@ -313,7 +313,7 @@ describe('the host', () => {
     expect(existsSync(join(directory, 'trash'))).toBe(true);
   });
 
-  it('opens a file of another program where it is, and refuses a copy', async () => {
+  it('opens a file of another program in place, and rejects a copy', async () => {
     const { host, cwd } = await stage(() => says('hello again'));
     const file = join(cwd, 'pi.jsonl');
     const lines = [
@@ -339,7 +339,7 @@ describe('the host', () => {
     await expect(host.openFile(join(cwd, 'other.txt'))).rejects.toThrow('is no session file');
   });
 
-  it('shows the questions of a child at its parent, where they can be decided', async () => {
+  it('shows the approvals of a child in its parent, where they can be decided', async () => {
     const { host, cwd } = await stage([needsApproval(), says('child done')]);
     const parent = await host.create({ cwd });
     const child = await host.spawn(parent.id, { cwd });
@@ -358,7 +358,7 @@ describe('the host', () => {
     ).rejects.toThrow('already approved by ada through test');
   });
 
-  it('has a client asked about something of its own', async () => {
+  it('publishes an approval request of a client', async () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd });
     const { approvalId = '' } = await pod.handle({ type: 'ask', tool: 'Bash', arguments: '{}' }, ADA);
@@ -370,7 +370,7 @@ describe('the host', () => {
 });
 
 describe('parallel calls that end out of order', () => {
-  it('stand in call order in the file', async () => {
+  it('are recorded in call order', async () => {
     const gates = new Map<string, () => void>();
     const input = shape.fields({ name: shape.text() }, {});
     const wait: Tool = defineTool({

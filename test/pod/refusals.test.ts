@@ -26,7 +26,7 @@ const paused: Scenario = async (pod, listener) => {
 const UNDER_WAY = 'a run is under way: steer it, queue a follow-up, or cancel it first';
 const WAITING = /^a run is waiting for approval .*: decide, or cancel it first$/;
 
-/** What is refused in which state, with which code and sentence. */
+/** Which command is rejected in which state, with its code and message. */
 const WRONG_STATE: readonly (readonly [string, Scenario, PodCommand, string, string | RegExp])[] = [
   ['prompt while a run is under way', running, say('x'), 'conflict', UNDER_WAY],
   ['prompt while a run waits', waiting, say('x'), 'conflict', WAITING],
@@ -73,7 +73,7 @@ const WRONG_STATE: readonly (readonly [string, Scenario, PodCommand, string, str
     waiting,
     { type: 'decide', approvalId: 'none', decision: 'approve' },
     'not-found',
-    'there is no approval none: it may be long settled',
+    'there is no approval none: it may have been settled long ago',
   ],
   ['abort-shell without one', idle, { type: 'abort-shell' }, 'conflict', 'no shell command is running'],
   [
@@ -92,9 +92,9 @@ const WRONG_STATE: readonly (readonly [string, Scenario, PodCommand, string, str
   ],
 ];
 
-describe('a command at the wrong time', () => {
+describe('a command in the wrong state', () => {
   it.each(WRONG_STATE)(
-    '%s is refused, changes nothing, and says what to do',
+    '%s is rejected, changes nothing, and reports what to do',
     async (_, set, command, code, message) => {
       const { host, cwd } = await stage(obedient, { tools: [witness(() => {})] });
       const pod = await host.create({ cwd });
@@ -109,7 +109,7 @@ describe('a command at the wrong time', () => {
     },
   );
 
-  it('a model that cannot be had is refused before it is chosen', async () => {
+  it('rejects an unavailable model before it is selected', async () => {
     const { host, cwd } = await stage(obedient, {
       agent: {
         model: async () => {
@@ -125,7 +125,7 @@ describe('a command at the wrong time', () => {
     expect(await pod.snapshot()).toMatchObject({ settings, state: 'idle', items: [] });
   });
 
-  it('a pod that is not there is refused by its name', async () => {
+  it('names a pod that does not exist', async () => {
     const { host, cwd } = await stage([]);
     expect(() => host.pod('none')).toThrow('there is no pod none: list the sessions to see which there are');
     await expect(host.fork('none')).rejects.toThrow('there is no pod none');
@@ -138,7 +138,7 @@ describe('a command at the wrong time', () => {
   });
 });
 
-/** Malformed commands, and the field that the refusal has to name. */
+/** Malformed commands, and the field that the error must name. */
 const MALFORMED: readonly (readonly [unknown, RegExp])[] = [
   [undefined, /the command/],
   [[], /the command/],
@@ -191,7 +191,7 @@ const MALFORMED: readonly (readonly [unknown, RegExp])[] = [
 ];
 
 describe('a malformed command', () => {
-  it.each(MALFORMED)('%j is refused with the field that is wrong', (value, field) => {
+  it.each(MALFORMED)('%j is rejected with the invalid field', (value, field) => {
     let refusal: unknown;
     try {
       readCommand(value);
@@ -202,7 +202,7 @@ describe('a malformed command', () => {
     expect(String(refusal)).toMatch(field);
   });
 
-  it('is refused by the pod too, with every field that is wrong', async () => {
+  it('is also rejected by the pod, with every invalid field', async () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd });
     const { seq } = await pod.snapshot();

@@ -28,10 +28,10 @@ import { type Damage, damagesOf, linesOf } from './repair/damages.ts';
 import { type RealSession, realSessions } from './repair/real-sessions.ts';
 import { counting } from './session/stage.ts';
 
-/** Of bytes that are damaged one after the other, each so many; all of them with POLYPOD_REPAIR=1. */
+/** Tests every n-th damaged byte; all bytes with POLYPOD_REPAIR=1. */
 const STEP = Number(process.env.POLYPOD_REPAIR ?? 701);
 
-/** Every repair waits for the disk several times, which is not what is tested here. */
+/** Skips syncs, which every repair waits for and which are not tested here. */
 const MEMORY = '/dev/shm';
 
 let sessions: readonly RealSession[];
@@ -74,7 +74,7 @@ async function opened(file: string): Promise<'opened' | PolypodError> {
   }
 }
 
-/** What is wrong with the repair of one damage; empty if nothing is. */
+/** The problems of the repair of one damage; empty if there are none. */
 async function problemsOf(
   session: RealSession,
   damage: Damage,
@@ -115,7 +115,7 @@ async function problemsOf(
   }
 }
 
-/** Entries that say something else than they did. */
+/** Entries whose content changed. */
 function invented(before: Buffer, after: Buffer): readonly string[] {
   const original = new Map(entriesIn(before).map((entry) => [entry.id, entry]));
   return entriesIn(after).flatMap((entry) => {
@@ -144,7 +144,7 @@ async function historyProblems(bytes: Buffer): Promise<readonly string[]> {
   if (open.length > 0 && !open.some(({ callId }) => awaited.includes(callId)))
     return [`calls without a result: ${open.map(({ callId }) => callId).join()}`];
   if (awaited.some((id) => !open.some(({ callId }) => callId === id))) return ['a question without its call'];
-  // The worker closes calls that wait before it sends the next prompt.
+  // The worker closes open calls before it sends the next prompt.
   const results = open.map(
     ({ callId }): Item => ({ type: 'tool-result', callId, content: [], isError: true }),
   );
@@ -154,12 +154,12 @@ async function historyProblems(bytes: Buffer): Promise<readonly string[]> {
   ];
 }
 
-/** After the calls and the results that are there. */
+/** After the existing calls and results. */
 function withResults(items: readonly Item[], results: readonly Item[]): readonly Item[] {
   return [...items, ...results];
 }
 
-/** What pi 0.73.1 makes of it: a circle would never end there. */
+/** What pi 0.73.1 reads from it; a cycle would never end there. */
 function piProblems(file: string): readonly string[] {
   const { messages } = SessionManager.open(file).buildSessionContext();
   let open: string[] = [];
@@ -176,9 +176,9 @@ function piProblems(file: string): readonly string[] {
   });
 }
 
-describe('a damaged session file is refused, repaired, and accepted by Polypod, pi and all providers', () => {
+describe('a damaged session file is rejected, repaired, and accepted by Polypod, pi and all providers', () => {
   it.each([
-    // The second begins as the first does.
+    // The second starts like the first.
     ['a finished session', STEP > 1 ? 5 : 1, true],
     ['a session that waits for an approval', 1, true],
     ['a session of pi', 1, false],

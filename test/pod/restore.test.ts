@@ -4,7 +4,7 @@ import { checkpointBody, conversation, SessionTree } from '../../src/pod/session
 import { PodView } from '../../src/pod/view/view.ts';
 import { counting, HEADER } from './session/stage.ts';
 
-it('output of a shell command that waits for its place is still waiting after a checkpoint', () => {
+it('a checkpoint preserves shell output that is not in the conversation yet', () => {
   const tree = new SessionTree(HEADER, counting());
   tree.append({ type: 'message', message: { role: 'user', content: 'hello' } });
   const untold = [

@@ -18,7 +18,7 @@ const SEED = Number(process.env.POLYPOD_SEED ?? Date.now() % 1_000_000);
 const PODS = 3;
 const PROMPT = 'go\n[[sim deltas=200 size=5]]';
 
-/** All that one watcher was told: its snapshot, if it began with one, and every event. */
+/** What one watcher received: its snapshot, if it started with one, and every event. */
 class Heard {
   from: number | undefined;
   gaps = 0;
@@ -34,7 +34,7 @@ class Heard {
     else this.from = told.seq;
   }
 
-  /** Nothing lost, nothing doubled: it is the log from where it began. */
+  /** Nothing lost, nothing duplicated: it is the log from its start on. */
   expectAll(log: readonly PodEvent[]): void {
     const from = this.from ?? 0;
     expect(this.gaps).toBe(0);
@@ -50,8 +50,8 @@ function report(what: string, heard: readonly Heard[], counts: string): void {
   );
 }
 
-describe('watchers that are cut and come back', () => {
-  it('have each event once, in the order of the log, while pods stream', { timeout: 600_000 }, async () => {
+describe('watchers that disconnect and resume', () => {
+  it('receive each event once, in log order, while pods stream', { timeout: 600_000 }, async () => {
     const { host, cwd } = await stage(obedient, { limits: { watcher: 300 } });
     const random = randomFrom(SEED);
     const cuts = { count: 0 };
@@ -71,7 +71,7 @@ describe('watchers that are cut and come back', () => {
       const busy = Promise.all(pods.map((pod) => keepBusy(pod, 3, PROMPT)));
       const busyUntil = new AbortController();
       const joining = (async () => {
-        // Late ones, which begin with a snapshot.
+        // Late ones, which start with a snapshot.
         for (let at = 0; !busyUntil.signal.aborted && at < 4 * PODS; at += 1) {
           await turns(random(60));
           join(at % PODS, undefined);
@@ -93,11 +93,11 @@ describe('watchers that are cut and come back', () => {
   });
 });
 
-describe('watchers of a host that is killed', () => {
+describe('watchers of a killed host', () => {
   const { directory: built, remove } = compiled('test/pod/resume-child.ts');
   afterAll(remove);
 
-  it('have each event once, across all its lives', { timeout: 3_600_000 }, async () => {
+  it('receive each event once across all its restarts', { timeout: 3_600_000 }, async () => {
     const sim = await startSim({ script: obedient });
     const random = randomFrom(SEED);
     const [directory, cwd] = [join(scratch(), 'data'), scratch()];
@@ -109,13 +109,13 @@ describe('watchers of a host that is killed', () => {
       const errand: Errand = {
         ...{ directory, cwd, url: sim.url, seed: SEED + life, podIds, pods: PODS, prompt: PROMPT },
         prompts: isLast ? 2 : 1_000,
-        // Each pod has one that comes with every life, and begins with a snapshot.
+        // Each pod has a watcher that starts with every process, with a snapshot.
         watchers: heard.map(({ last }, at) => ({
           pod: at % PODS,
           ...(last === undefined ? (at < 3 * PODS ? { after: 0 } : {}) : { after: last }),
         })),
       };
-      // Some die before they have said a word, most in the middle of their streams.
+      // Some are killed before their first line, most during their streams.
       const end = await live(errand, heard, isLast ? undefined : random(120));
       podIds = end.podIds ?? podIds;
       cuts += end.cuts;
@@ -136,7 +136,7 @@ describe('watchers of a host that is killed', () => {
     cuts: number;
   }
 
-  /** One process, killed when it has said so many lines, or ended when everybody has everything. */
+  /** One process, killed after a number of lines, or ended when every watcher has everything. */
   async function live(errand: Errand, heard: readonly Heard[], killAfter: number | undefined): Promise<Life> {
     const script = join(built, 'test/pod/resume-child.js');
     const child = spawn(process.execPath, [script, JSON.stringify(errand)], {
@@ -153,7 +153,7 @@ describe('watchers of a host that is killed', () => {
       if (said?.type === 'pods') life.podIds = said.podIds;
       if (said?.type === 'logs') [life.logs, life.cuts] = [said.logs, said.cuts];
       lines += 1;
-      // Not before the pods have names: without them nobody could come back.
+      // Not before the pods have ids: without them no watcher could resume.
       if (killAfter !== undefined && lines > killAfter && life.podIds !== undefined) child.kill('SIGKILL');
       if (isAllHeard()) child.stdin.end();
     });

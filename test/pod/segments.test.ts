@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../store/stage.ts';
 const SMALL = { sessionId: 's1', segmentBytes: 600, segments: 3 };
 const HOME = '/feed';
 
-/** An event of about so many bytes; the mark tells apart two that had the same number one after the other. */
+/** An event of about this size; the mark distinguishes two that used the same number one after the other. */
 function record(seq: number, size = 0, mark = 0): FeedRecord {
   return { seq, text: JSON.stringify({ seq, type: 'text', mark, text: 'ä'.repeat(size / 2) }) };
 }
@@ -53,7 +53,7 @@ describe('a feed on disk', () => {
     expect(() => feed.append(records(4, 4))).toThrow('is closed');
   });
 
-  it('is clean after it was closed, and not after a kill; neither loses anything', async () => {
+  it('is clean after a close and not after a kill; neither loses events', async () => {
     const directory = join(temporaryDirectory(), 'feed');
     const open = () => openSegments(directory, { ...SMALL, files: realFiles });
     const first = await open();
@@ -74,7 +74,7 @@ describe('a feed on disk', () => {
     await third.close();
   });
 
-  it('begins a new file when one is full, and keeps as many as it was told', async () => {
+  it('starts a new file when one is full, and keeps the configured number', async () => {
     const files = memory();
     const feed = await openSegments('/home/feed', { ...SMALL, files });
     const firsts = new Set<number>();
@@ -91,7 +91,7 @@ describe('a feed on disk', () => {
     expect(await feed.has(feed.firstSeq - 1)).toBe(false);
   });
 
-  it('lets a reader finish the file it is in and then says what is gone, without skipping anything', async () => {
+  it('lets a reader finish its current file and then reports removed events, without skipping any', async () => {
     const feed = await openSegments('/home/feed', { ...SMALL, files: memory() });
     feed.append(records(1, 8));
     const reader = feed.read(0);
@@ -99,7 +99,7 @@ describe('a feed on disk', () => {
     const late = feed.read(0);
     for (let seq = 9; seq <= 100; seq += 1) feed.append([record(seq)]);
     for await (const some of reader) early.push(...some);
-    // What was written when it began, and not a part of it.
+    // What was written when it started, completely.
     expect(early).toEqual(textsOf(records(1, 8)));
     await expect(all(late)).rejects.toMatchObject({
       code: 'not-found',
@@ -118,7 +118,7 @@ describe('a feed on disk', () => {
     expect(found).toEqual(textsOf(records(first, first + found.length - 1)));
   });
 
-  it('reads only the end of a feed of 100,000 events that was closed, and writes nothing', async () => {
+  it('reads only the end of a closed feed of 100,000 events, and writes nothing', async () => {
     const files = memory();
     const options = { sessionId: 's1', segments: 4 };
     const writer = await openSegments('/home/feed', { ...options, files });
@@ -128,7 +128,7 @@ describe('a feed on disk', () => {
     const feed = await openSegments('/home/feed', { ...options, files: counted.files });
     expect([feed.isClean, feed.firstSeq, feed.lastSeq]).toEqual([true, 1, 100_000]);
     expect(await feed.tail(3)).toEqual(textsOf(records(99_998, 100_000, 100)));
-    // Some reads of 64 KiB at the end and one for the header, in a file of 8 MiB or less, and no other file.
+    // A few reads of 64 KiB at the end and one for the header, in a file of at most 8 MiB, and no other file.
     expect(counted.bytes()).toBeLessThan(512 * 1024);
     expect(counted.paths()).toEqual([
       files
@@ -170,7 +170,7 @@ describe('a feed on disk', () => {
     }
   });
 
-  it('stops at a damaged line with a sentence that names the file and the place', async () => {
+  it('stops at a damaged line with an error that names the file and the position', async () => {
     const files = memory();
     const feed = await openSegments('/home/feed', { sessionId: 's1', files });
     feed.append(records(1, 9));
@@ -189,11 +189,11 @@ describe('a feed on disk', () => {
     await expect(damaged.tail(5)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('sets aside a last file whose header is damaged, and is not clean then', async () => {
+  it('sets aside a last file with a damaged header, and is then not clean', async () => {
     const files = memory();
     const feed = await openSegments('/home/feed', { ...SMALL, files });
     feed.append(records(1, 9, 80));
-    // Closed and opened again, so that the file before the damaged one ends as one that lost nothing.
+    // Closed and opened again, so that the file before the damaged one ends with a close record.
     await feed.close();
     const again = await openSegments('/home/feed', { ...SMALL, files });
     again.append(records(10, 12));
@@ -208,7 +208,7 @@ describe('a feed on disk', () => {
     expect(await all(damaged.read(9))).toEqual(textsOf(records(20, 21)));
   });
 
-  it('refuses events whose numbers do not grow, or that do not begin with them, and writes none of them', async () => {
+  it('rejects events without increasing numbers at their start, and writes none of them', async () => {
     const feed = await openSegments('/home/feed', { ...SMALL, files: memory() });
     feed.append(records(1, 3));
     const wrong: readonly (readonly FeedRecord[])[] = [
@@ -233,7 +233,7 @@ describe('a feed on disk', () => {
     ]);
   });
 
-  it('writes no more once its lock is lost', async () => {
+  it('stops writing after its lock is lost', async () => {
     let isOurs = true;
     const guard = () => {
       if (!isOurs) throw new Error('taken over');
@@ -246,7 +246,7 @@ describe('a feed on disk', () => {
     await feed.close();
   });
 
-  it('of another session, or by a newer program, is refused untouched', async () => {
+  it('of another session or a newer version is rejected and not changed', async () => {
     const files = memory();
     files.makeDirectory('/home/feed');
     const path = '/home/feed/0000000000000001.jsonl';
@@ -264,14 +264,14 @@ describe('a feed on disk', () => {
     }
   });
 
-  it('lets go of what stands before a hole that a power cut left between two files', async () => {
+  it('removes the events before a gap that a power cut left between two files', async () => {
     const files = memory();
     const feed = await openSegments('/home/feed', { ...SMALL, files });
     for (let seq = 1; seq <= 20; seq += 1) feed.append([record(seq)]);
     feed.abandon();
     const [first = '', second = ''] = files.list('/home/feed').toSorted();
     const text = files.readText(`/home/feed/${first}`);
-    // At a line's end, so that nothing in this file says that a part of it is missing.
+    // At the end of a line, so that nothing in this file shows that a part is missing.
     files.openToUpdate(`/home/feed/${first}`).truncate(text.lastIndexOf('{"seq":'));
     const again = await openSegments('/home/feed', { ...SMALL, files });
     expect(again.firstSeq).toBe(Number.parseInt(second, 10));
@@ -280,7 +280,7 @@ describe('a feed on disk', () => {
   });
 });
 
-describe('a feed on disk, whatever happens to it', () => {
+describe('a feed on disk under random operations and power cuts', () => {
   const step = fc.oneof(
     {
       weight: 6,
@@ -300,10 +300,10 @@ describe('a feed on disk, whatever happens to it', () => {
     zeros: fc.boolean(),
     names: fc.boolean(),
   });
-  /** The power is cut after so many operations of the step; undefined: not at all. */
+  /** The power is cut after this many operations of the step; undefined: not at all. */
   const power = fc.option(fc.record({ after: fc.nat(14), survival }), { nil: undefined, freq: 4 });
 
-  it('holds what an array would hold, and after a power cut a part of it without a hole', async () => {
+  it('equals an array, and after a power cut a contiguous part of it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(step, power), { minLength: 1, maxLength: 25 }), async (life) => {
         const world = await World.begin();
@@ -325,14 +325,14 @@ type Step =
   | { readonly do: 'cut'; readonly back: number }
   | { readonly do: 'forget'; readonly jump: number };
 
-/** A feed on a disk that can lose its power, beside the array that it should be. */
+/** A feed on a disk with simulated power cuts, and the array that it should equal. */
 class World {
   #faulty: FaultyFiles;
   #feed: Segments;
-  /** All that was appended and neither taken back nor forgotten nor lost. */
+  /** All events that were appended and neither removed nor lost. */
   #events: readonly FeedRecord[] = [];
   #nextSeq = 1;
-  /** The last number that somebody may have been told. */
+  /** The last number that may have been published. */
   #toldSeq = 0;
   #marks = 0;
 
@@ -379,14 +379,14 @@ class World {
     this.#feed = await openSegments(HOME, { ...SMALL, files: this.#faulty });
     const { firstSeq, lastSeq, isClean } = this.#feed;
     const found = await all(this.#feed.read(firstSeq - 1));
-    // No hole, nothing foreign, nothing twice: one run of what there was.
+    // No gap, nothing foreign, no duplicates: one contiguous part of the events.
     this.#events = possible.filter(({ seq }) => seq >= firstSeq && seq <= lastSeq);
     expect(found).toEqual(textsOf(this.#events));
     if (isClean) expect(lastSeq).toBeGreaterThanOrEqual(this.#toldSeq);
-    // It is not clean, so whoever opened it knows that something may be gone.
+    // It is not clean, so the opener knows that events may be lost.
     else this.#toldSeq = Math.min(this.#toldSeq, lastSeq);
     if (wasClean && next.do === 'kill') expect([isClean, found]).toEqual([true, textsOf(kept)]);
-    // As the pod does: a number that somebody may have been told is never given again.
+    // As the pod does: a number that may have been published is never reused.
     this.#nextSeq = Math.max(this.#nextSeq, lastSeq + 1);
   }
 
@@ -403,14 +403,14 @@ class World {
     }
     if (firstSeq > 1)
       await expect(all(this.#feed.read(firstSeq - 2))).rejects.toMatchObject({ code: 'not-found' });
-    // One more when the power went between the making of the newest and the removal of the oldest.
+    // One more if the power was cut between creating the newest and removing the oldest.
     expect(this.#faulty.list(HOME).length).toBeLessThanOrEqual(SMALL.segments + 1);
   }
 
   async #append({ count, size, jump }: Step & { do: 'append' }): Promise<void> {
     const from = this.#nextSeq + jump;
     const some = Array.from({ length: count }, (_, index) => record(from + index, size, (this.#marks += 1)));
-    // Before it is written: when the power goes in the middle, it may be there.
+    // Recorded before the write: after a power cut in the middle, it may exist.
     this.#events = [...this.#events, ...some];
     this.#nextSeq = from + count;
     this.#feed.append(some);
@@ -445,7 +445,7 @@ class World {
   async #cut(back: number): Promise<void> {
     await this.#reopen();
     const to = Math.max(0, this.#feed.lastSeq - back);
-    // What is taken back, nobody was told.
+    // Removed events were never published.
     this.#toldSeq = Math.min(this.#toldSeq, this.#events.findLast(({ seq }) => seq <= to)?.seq ?? 0);
     await this.#feed.cutAfter(to);
     this.#events = this.#events.filter(({ seq }) => seq <= to);
@@ -453,7 +453,7 @@ class World {
   }
 }
 
-/** The files, and how much is read from which and written. */
+/** The files, and how much is read from and written to each. */
 function countingReads(files: Files) {
   let [bytes, writes] = [0, 0];
   const paths = new Set<string>();

@@ -8,7 +8,7 @@ describe('the name of a session', () => {
   });
 
   it.each(['a\nb', '\u001b[2J', 'a\u0000', 'a\u007f', '\u009b31m', '\u202etxt.exe', 'x'.repeat(201)])(
-    'is refused with a sentence when it is %j; one that was given before is still read',
+    'is rejected if it is %j; a recorded one is still read',
     (name) => {
       expect(() => readCommand({ type: 'configure', set: { name } })).toThrow(
         'set.name must be a name of at most 200 characters, without line breaks and control characters',

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Layout, searched, sessionsIn } from '../../src/pod/sessions.ts';
 import { say, scratch, stage } from './stage.ts';
 
-test('a list without a host shows what the host lists, in its order', async () => {
+test('listing without a host returns the same rows in the same order', async () => {
   const { host, directory, cwd } = await stage([{ parts: [{ text: 'Hello.' }] }]);
   const first = await host.create({ cwd, settings: { name: 'first' } });
   const gone = await host.create({ cwd, settings: { name: 'gone' } });
@@ -20,7 +20,7 @@ test('a list without a host shows what the host lists, in its order', async () =
   expect(searched(rows, 'SEC').map(({ name }) => name)).toEqual(['second']);
 });
 
-test('lines that nobody wrote, and one that is not finished, are passed over', async () => {
+test('invalid lines and an unfinished one are skipped', async () => {
   const { host, directory, cwd } = await stage([]);
   await host.create({ cwd, settings: { name: 'kept' } });
   await host.shutdown();
@@ -31,7 +31,7 @@ test('lines that nobody wrote, and one that is not finished, are passed over', a
   expect(sessionsIn(directory).map(({ name }) => name)).toEqual(['kept']);
 });
 
-test('no catalogue is no session; one of a newer version is refused', () => {
+test('a missing catalogue has no sessions; a newer version is rejected', () => {
   const directory = scratch();
   expect(sessionsIn(join(directory, 'nowhere'))).toEqual([]);
   writeFileSync(new Layout(directory).catalogue, '{"type":"catalogue","version":2}\n');

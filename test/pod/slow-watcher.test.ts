@@ -8,7 +8,7 @@ const LIMIT = 200;
 const DELTAS = 3_000;
 const flood = say(`go\n[[sim deltas=${DELTAS} size=8]]`);
 
-/** Reads until it is refused; what it got and the refusal. */
+/** Reads until it is disconnected; returns the events and the error. */
 async function readOn(watching: AsyncGenerator<Watched>) {
   const events: PodEvent[] = [];
   try {
@@ -19,7 +19,7 @@ async function readOn(watching: AsyncGenerator<Watched>) {
   return { events, error: undefined };
 }
 
-/** Takes the first thing it is given, and then nothing. */
+/** Takes the first batch, and then nothing. */
 async function lazyWatcher(
   pod: Pod,
 ): Promise<{ readonly seq: number; readonly watching: AsyncGenerator<Watched> }> {
@@ -29,7 +29,7 @@ async function lazyWatcher(
 }
 
 describe('a watcher that does not read', () => {
-  it('is cut off with the number to go on from, and fifty others get everything', async () => {
+  it('is disconnected with the number to resume after, and fifty others receive everything', async () => {
     const { host, cwd } = await stage(obedient, { limits: { watcher: LIMIT } });
     const pod = await host.create({ cwd });
     const others = Array.from({ length: 50 }, () => new Listener(pod, 0));
@@ -56,7 +56,7 @@ describe('a watcher that does not read', () => {
     expect(again.events).toEqual(all.filter((event) => event.seq > seq));
   });
 
-  it('is told the last number it got, wherever it stopped, and gets each event once in the end', async () => {
+  it('gets the last number it received, wherever it stopped, and receives each event once', async () => {
     const { host, cwd } = await stage(obedient, { limits: { watcher: LIMIT } });
     const pod = await host.create({ cwd });
     const early = new Listener(pod, 0);
@@ -70,7 +70,7 @@ describe('a watcher that does not read', () => {
             if (step.type === 'snapshot') throw new Error('a snapshot came where the events are kept');
             got.push(...step.batch.events);
             if (got.at(-1)?.type === 'state' && got.some(({ type }) => type === 'run-end')) return;
-            // Long enough for the queue to fill, while there is something to fill it.
+            // Long enough for the queue to fill, while events are published.
             const full = early.lastSeq + LIMIT;
             while (early.lastSeq <= full && !early.types.includes('run-end')) await turns(1);
           }
@@ -88,7 +88,7 @@ describe('a watcher that does not read', () => {
     expect(cuts).toBeGreaterThan(0);
   });
 
-  it('does not keep its pod in memory, nor do those who have left', async () => {
+  it('does not keep its pod in memory, nor do watchers that have ended', async () => {
     const { host, cwd } = await stage(obedient, { limits: { watcher: LIMIT }, hibernateAfterMs: 0 });
     const pod = await host.create({ cwd });
     const { watching } = await lazyWatcher(pod);

@@ -5,7 +5,7 @@ import { runEndData } from '../../src/pod/journal/recorder.ts';
 import { killedCopy, obedient, sumOf, turns, witness } from './resume-stage.ts';
 import { ADA, Listener, say, stage } from './stage.ts';
 
-/** Does what is allowed now; what is refused changes nothing, so it does not matter here. */
+/** Sends a command; a rejected one changes nothing and is ignored. */
 async function attempt(pod: Pod, command: PodCommand): Promise<void> {
   await pod.handle(command, ADA).catch(() => {});
 }
@@ -80,7 +80,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   ),
 );
 
-/** Until the model has nothing more to say, or waits for somebody. */
+/** Until the model is done, or waits for a person. */
 async function settled(pod: Pod): Promise<void> {
   const listener = new Listener(pod);
   const { snapshot } = await listener.joined();
@@ -89,7 +89,7 @@ async function settled(pod: Pod): Promise<void> {
   await listener.stop();
 }
 
-/** All that has been told by now. */
+/** All events published so far. */
 async function watched(pod: Pod): Promise<readonly PodEvent[]> {
   const { seq } = await pod.snapshot();
   const events: PodEvent[] = [];
@@ -102,7 +102,7 @@ async function watched(pod: Pod): Promise<readonly PodEvent[]> {
   return events;
 }
 
-/** What a session file keeps: not the turns that brought no answer, nor what a provider's failure was called there. */
+/** What a session file records: without turns that produced no answer, and without the name of a provider's failure. */
 function kept({ turn: _, lastRun, ...rest }: Snapshot) {
   return { ...rest, lastRun: lastRun && runEndData(lastRun.runId, lastRun.outcome) };
 }
@@ -111,7 +111,7 @@ function expectSums(events: readonly PodEvent[], snapshots: readonly Snapshot[])
   for (const snapshot of snapshots) expect(snapshot).toEqual(sumOf(events, snapshot));
 }
 
-/** Ends what waits and runs. */
+/** Ends what is pending and running. */
 async function calm(pod: Pod): Promise<void> {
   await attempt(pod, { type: 'clear-queue' });
   await attempt(pod, { type: 'cancel' });
@@ -126,7 +126,7 @@ async function calm(pod: Pod): Promise<void> {
 const options = { tools: [witness(() => {})], hibernateAfterMs: 60_000 };
 
 describe('a snapshot', () => {
-  it('is the sum of all events up to its number, at any moment, and what follows completes it', async () => {
+  it('is the sum of all events up to its number at any moment, and later events complete it', async () => {
     const { host, cwd } = await stage(obedient, options);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(act, fc.nat(25)), { maxLength: 14, size: 'max' }), async (steps) => {
@@ -159,7 +159,7 @@ describe('a snapshot', () => {
     );
   });
 
-  it('has an answer that is being written from its start', async () => {
+  it('contains a streaming answer from its start', async () => {
     const parts = [{ thinking: 'about it' }, { text: 'and say '.repeat(20) }];
     const { host, cwd } = await stage([
       { parts, pace: { chunkSize: 4 }, fault: { kind: 'stall', after: 12 } },
@@ -213,14 +213,14 @@ describe('a snapshot', () => {
     );
   });
 
-  it('leaves nothing behind when a watcher goes right after it', async () => {
+  it('leaves no watcher behind when a consumer stops right after it', async () => {
     const { host, cwd } = await stage([], { hibernateAfterMs: 0 });
     const pod = await host.create({ cwd, settings: { autoRetry: false } });
     for await (const step of pod.watch()) {
       expect(step.type).toBe('snapshot');
       break;
     }
-    // Somebody who still counted as a watcher would keep the pod in memory.
+    // A remaining watcher would keep the pod in memory.
     while (host.usage.pods > 0) await turns(1);
   });
 });

@@ -35,15 +35,15 @@ export function scratch(): string {
   return directory;
 }
 
-/** What of an agent is to be another. */
+/** Overrides of an agent. */
 export interface AgentWish extends Partial<Omit<Agent, 'tools'>> {
   readonly tools?: readonly Tool[];
   readonly contextWindow?: number | undefined;
-  /** Why the tools cannot be loaded, if they cannot. */
+  /** Why the tools cannot be loaded, if so. */
   readonly toolsProblem?: string | undefined;
 }
 
-/** Agents whose model is the simulator, with the real tools and those given. */
+/** Agents whose model is the simulator, with the real tools and the given ones. */
 export function agentsOn(
   sim: Sim,
   { tools = [], contextWindow = MODEL.contextWindow, toolsProblem, ...rest }: AgentWish = {},
@@ -77,7 +77,7 @@ export interface Stage {
   readonly sim: Sim;
   readonly directory: string;
   readonly cwd: string;
-  /** The same directory again, as a new process would open it. */
+  /** Opens the same directory again, as a new process would. */
   reopen(options?: Partial<HostOptions>): Promise<Host>;
 }
 
@@ -104,7 +104,7 @@ export async function stage(
 
 export const say = (text: string) => ({ type: 'prompt' as const, content: textContent(text) });
 
-/** Watches a pod and keeps everything it is told. */
+/** Watches a pod and records everything it receives. */
 export class Listener {
   readonly events: PodEvent[] = [];
   readonly snapshots: Extract<Watched, { type: 'snapshot' }>[] = [];
@@ -125,7 +125,7 @@ export class Listener {
     return this.events.at(-1)?.seq ?? this.snapshots.at(-1)?.snapshot.seq ?? 0;
   }
 
-  /** Resolves with the first event that fits, past or future. */
+  /** Resolves with the first matching event, past or future. */
   async hear(fits: (event: PodEvent) => boolean): Promise<PodEvent> {
     for (;;) {
       const heard = this.events.find(fits);

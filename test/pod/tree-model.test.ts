@@ -10,7 +10,7 @@ import { agentsOn, Listener, say, scratch } from './stage.ts';
 
 const RUNS = Number(process.env.POLYPOD_TREES ?? 12);
 
-/** What was said up to an entry, and the entries on the way there. */
+/** The messages up to an entry, and the entries on the path to it. */
 interface Moment {
   readonly items: readonly Item[];
   readonly way: readonly string[];
@@ -37,7 +37,7 @@ class PlainPod {
     this.id = id;
   }
 
-  /** Notes the entry of an event: what is said there is said on the way to it. */
+  /** Records the entry of an event: its message is on the path to it. */
   note({ entryId }: PodEvent, items: readonly Item[] = this.now.items): void {
     if (entryId === undefined) return;
     this.now = { items, way: [...this.now.way, entryId] };
@@ -56,7 +56,7 @@ class PlainPod {
 
 type Told = Extract<PodEvent, { type: 'compaction-end' }>['result'];
 
-/** The host and the lists side by side. */
+/** The host and the lists, changed together. */
 class Both {
   host: Host;
   plain: PlainPod;
@@ -75,7 +75,7 @@ class Both {
     return this.host.pod(this.plain.id);
   }
 
-  /** What was told since the last look. */
+  /** The events since the last call. */
   async news(): Promise<readonly PodEvent[]> {
     const { seq } = await this.pod.snapshot();
     const log = seq > this.plain.seq ? await logOf(this.pod, seq) : [];
@@ -218,7 +218,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
 );
 
-/** Says back the last line: neighbouring messages of a person reach it as one. */
+/** Repeats the last line: adjacent messages of a person reach it as one. */
 function parrot({ messages }: SimRequest) {
   const text = messages.at(-1)?.text ?? '';
   const isSummary = text.includes('Summarise the conversation above');
@@ -228,12 +228,12 @@ function parrot({ messages }: SimRequest) {
 }
 
 describe('a session through its host', () => {
-  it('says and is set to what plain lists say, in whatever order things are done to it', {
+  it('equals plain lists after any sequence of operations', {
     timeout: 120_000,
   }, async () => {
     const sim = await startSim({ script: parrot });
     onTestFinished(() => sim.close());
-    // So small that a few messages are worth a summary.
+    // So small that a few messages trigger a compaction.
     const agents = agentsOn(sim, { contextWindow: 20 });
     let compactions = 0;
     await fc.assert(

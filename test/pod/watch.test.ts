@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { realFiles } from '../../src/store/index.ts';
 import { ADA, Listener, say, stage } from './stage.ts';
 
-it('a watcher whose events are let go while it is on its way to them gets a snapshot, then what follows', async () => {
+it('a watcher whose events are removed before it reads them gets a snapshot, then later events', async () => {
   let isGone = false;
   const files = {
     ...realFiles,

@@ -3,7 +3,7 @@ import type { Pod, PodEvent } from '../../src/pod/index.ts';
 import { Listener, say, stage } from './stage.ts';
 
 describe('a watcher that asks for the whole turn', () => {
-  it('is first told what came before its number, from the start of the turn, in this process and the next', async () => {
+  it('first receives the events of the turn up to its number, in this process and the next', async () => {
     const { host, cwd, reopen } = await stage([
       { parts: [{ toolCall: { name: 'ls', arguments: { path: '.' } } }] },
       { parts: [{ text: 'Nothing is here.' }], pace: { chunkSize: 3 } },
@@ -21,7 +21,7 @@ describe('a watcher that asks for the whole turn', () => {
       expect(await firstBatch(again, after)).toEqual(turnUntil(events, after));
   });
 
-  it('gets a snapshot where its number is not known', async () => {
+  it('gets a snapshot if its number is unknown', async () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd });
     for await (const watched of pod.watch({ after: 99, wholeTurn: true })) {

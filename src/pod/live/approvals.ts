@@ -8,7 +8,7 @@ import { type Person, personOf } from '../person.ts';
 import type { RecordedReceipt } from '../receipts.ts';
 import type { Asked, PodView } from '../view/view.ts';
 
-/** How long a question may stay open, and what happens then. Never consent. */
+/** How long an approval may stay pending, and what happens then. Never an approval. */
 export interface DeadlinePolicy {
   readonly deadlineMs?: number;
   readonly fallback: 'deny' | 'pause';
@@ -20,20 +20,20 @@ export interface ApprovalsParts {
   readonly now: () => Date;
   readonly newId: () => string;
   readonly policy: DeadlinePolicy;
-  /** What the policy says of other arguments for a call that nobody waits for in this process. */
+  /** Checks other arguments with the policy, for a call that no run of this process waits for. */
   readonly reconsider: (tool: string, args: string) => Promise<Reconsidered>;
-  /** Why somebody with a limit may not allow a call; undefined if they may. */
+  /** Why the limit does not allow a call; undefined if it does. */
   readonly beyond: (limit: Limit, tool: string, args: string) => Promise<string | undefined>;
-  /** A deadline has passed; a call that waits in this process has its answer already. */
+  /** A deadline has passed. A call that waits in this process already has its answer. */
   readonly onExpired: () => void;
-  /** Keeps a rule beyond the session. */
+  /** Stores a rule permanently. */
   readonly remember: (rule: Rule, person: Person) => Promise<void>;
 }
 
-/** The questions of a pod to whoever watches it. The first decision counts; everything is told before it takes effect. */
+/** The approvals of a pod. The first decision wins; every change is published before it takes effect. */
 export class Approvals {
   readonly #parts: ApprovalsParts;
-  /** Those for which a call waits in this process. */
+  /** Approvals that a call in this process waits for. */
   readonly #live = new Map<string, Waiting>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
@@ -41,12 +41,12 @@ export class Approvals {
     this.#parts = parts;
   }
 
-  /** Goes on with what was open when the pod was opened. */
+  /** Restarts the deadlines of pending approvals after the pod was opened. */
   resume(): void {
     for (const approval of this.#parts.view.approvals.pending()) this.#arm(approval);
   }
 
-  /** Asks about a call. What was decided about it before a pause or a restart is not asked again. */
+  /** Requests approval of a call. A decision made before a pause or a restart is reused. */
   async ask(question: PermissionQuestion, runId: string, signal: AbortSignal): Promise<PermissionAnswer> {
     const { view } = this.#parts;
     const before = view.approvals.about(question.call.callId);
@@ -65,13 +65,13 @@ export class Approvals {
     });
   }
 
-  /** A question that belongs to no call of this pod's own: a client's, or a child's. */
+  /** Adds an approval that belongs to no call of this pod: a client's or a child's. */
   open(approval: Approval, signed?: RecordedReceipt): void {
     this.#parts.publish({ fact: { type: 'approval-request', approval }, signed });
     this.#arm(approval);
   }
 
-  /** Refuses with who was first, if somebody was. */
+  /** Decides an approval. If it is already settled, rejects with who decided. */
   async decide(
     command: PodCommandOf<'decide'>,
     caller: Caller,
@@ -82,12 +82,12 @@ export class Approvals {
     const isApproved = decision === 'approve';
     if (isApproved) this.#refuseOwn(caller);
     if (isApproved) await this.#refuseBeyond(command.limit, approval, updatedArguments);
-    // "Always" is said of the call that runs, not of the one that was asked about.
+    // "Always" applies to the call that runs, not to the requested one.
     const always =
       isApproved && updatedArguments !== undefined
         ? await this.#reconsider(approval, updatedArguments)
         : approval.rule;
-    // Somebody else may have decided while the policy looked at the new arguments.
+    // Somebody else may have decided while the policy checked the new arguments.
     this.#pending(command.approvalId);
     const rule = isApproved && remember !== undefined && remember !== 'once' ? always : undefined;
     if (rule !== undefined) this.#allowFromNowOn(rule, caller);
@@ -111,13 +111,13 @@ export class Approvals {
       await this.#parts.remember(rule, person);
     } catch (thrown) {
       const reason = messageOf(thrown);
-      throw new PolypodError('internal', `the call is approved, but its rule could not be kept: ${reason}`, {
+      throw new PolypodError('internal', `the call is approved, but its rule could not be saved: ${reason}`, {
         cause: thrown,
       });
     }
   }
 
-  /** False if it was settled already. */
+  /** Returns false if it was already settled. */
   settle(approvalId: string, how: Omit<Settlement, 'at'>, signed?: RecordedReceipt): boolean {
     const { view, publish, now } = this.#parts;
     const asked = view.approvals.get(approvalId);
@@ -132,14 +132,14 @@ export class Approvals {
     return true;
   }
 
-  /** Cancels all questions about calls of this pod's own, or about one of these calls. */
+  /** Cancels the pending approvals of this pod's own calls, or of one call. */
   cancelOwn(about?: string): void {
     for (const { approvalId, callId, podId } of this.#parts.view.approvals.pending())
       if (callId !== undefined && podId === undefined && callId === (about ?? callId))
         this.settle(approvalId, { status: 'cancelled' });
   }
 
-  /** Lets go of the timers; what is open stays open. */
+  /** Stops the timers. Pending approvals stay pending. */
   close(): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
@@ -169,12 +169,15 @@ export class Approvals {
   #pending(approvalId: string): Asked {
     const asked = this.#parts.view.approvals.get(approvalId);
     if (asked === undefined)
-      throw new PolypodError('not-found', `there is no approval ${approvalId}: it may be long settled`);
+      throw new PolypodError(
+        'not-found',
+        `there is no approval ${approvalId}: it may have been settled long ago`,
+      );
     if (asked.settlement !== undefined) throw alreadySettled(approvalId, asked.settlement);
     return asked;
   }
 
-  /** Four eyes: whoever submitted a task, with whichever key and on whichever door, does not approve what it asks. */
+  /** Four eyes: the owner who submitted a task cannot approve its calls, with any key and through any door. */
   #refuseOwn({ by }: Caller): void {
     const { run, lastRun } = this.#parts.view;
     const { submitter } = (run ?? lastRun)?.overrides ?? {};
@@ -188,15 +191,14 @@ export class Approvals {
   async #refuseBeyond(limit: Limit | undefined, approval: Approval, updated?: string): Promise<void> {
     if (limit === undefined) return;
     const why = await this.#parts.beyond(limit, approval.tool, updated ?? approval.arguments);
-    if (why !== undefined)
-      throw new PolypodError('denied', `the key that decides may not allow this: ${why}`);
+    if (why !== undefined) throw new PolypodError('denied', `this key may not approve the call: ${why}`);
   }
 
   async #reconsider({ approvalId, tool }: Approval, args: string): Promise<Rule | undefined> {
     const live = this.#live.get(approvalId);
     const again = await (live?.question.reconsider(args) ?? this.#parts.reconsider(tool, args));
     if ('refused' in again)
-      throw new PolypodError('denied', `the changed arguments are refused: ${again.refused}`);
+      throw new PolypodError('denied', `the changed arguments are denied: ${again.refused}`);
     return again.rule;
   }
 
@@ -226,10 +228,10 @@ interface Waiting {
   readonly answer: (asked: Asked) => void;
 }
 
-/** What `setTimeout` takes. */
+/** The maximum delay of `setTimeout`. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** What an answer means for the call. `again`: at a second asking, when only a decision of a person's still counts. */
+/** Maps a settlement to the answer for the call. `again`: for a repeated request, only a person's decision counts. */
 function answerOf({ approval, settlement }: Asked, when: 'now' | 'again'): PermissionAnswer | undefined {
   if (settlement === undefined) return undefined;
   const { status, updatedArguments, comment, by } = settlement;
@@ -245,7 +247,7 @@ function answerOf({ approval, settlement }: Asked, when: 'now' | 'again'): Permi
       if (approval.fallback === 'pause') return when === 'now' ? { decision: 'pause' } : undefined;
       return { decision: 'deny', reason: 'Nobody answered in time, so this was not allowed.' };
     case 'cancelled':
-      return when === 'now' ? { decision: 'deny', reason: 'The question was taken back.' } : undefined;
+      return when === 'now' ? { decision: 'deny', reason: 'The approval request was cancelled.' } : undefined;
   }
 }
 
@@ -256,7 +258,7 @@ function denial(by: string | undefined, comment: string | undefined): string {
     : `${who} denied this call: ${comment}`;
 }
 
-/** Names who decided, so that the one who came too late knows whom to ask. */
+/** Names who decided, so that a late caller knows whom to ask. */
 function alreadySettled(approvalId: string, { status, by, door }: Settlement): PolypodError {
   const whose = by === undefined ? '' : ` by ${by}`;
   const through = door === undefined ? '' : ` through ${door}`;

@@ -6,8 +6,8 @@ import type { PodSettings } from '../settings.ts';
 import type { PodView } from '../view/view.ts';
 
 /**
- * What the audit log records of a fact, with the pod as it was before it. Every decision on every door becomes such a fact,
- * and so does one that a deadline or a cancelled run made.
+ * Returns the audit events of a fact, given the pod's state before it. Every decision through any door is such a fact, and so is
+ * a settlement by a deadline or a cancelled run.
  */
 export function auditEventsOf(
   fact: PodFact,
@@ -17,7 +17,7 @@ export function auditEventsOf(
   switch (fact.type) {
     case 'approval-response': {
       const { approval } = approvals.get(fact.approvalId) ?? {};
-      // A question of a child pod is recorded there.
+      // The child records its own approvals.
       if (approval?.podId !== undefined) return [];
       const { tool, title, arguments: args, runId } = approval ?? {};
       const { comment, updatedArguments, remember } = fact;
@@ -44,7 +44,7 @@ export function auditEventsOf(
   }
 }
 
-/** What the audit log records when a command is refused: a decision that came too late, or from somebody who may not decide. */
+/** Returns the audit events of a rejected decision: one that came too late, or from a caller without permission. */
 export function refusedDecisionEvents(
   command: PodCommand,
   caller: Caller,
@@ -73,7 +73,7 @@ function by({
   return { by: name, door };
 }
 
-/** Settings that say what may happen without a question, or with which tools and files. */
+/** Settings that determine what is allowed without approval, or which tools and files are available. */
 const PERMISSIONS = [
   'mode',
   'rules',
@@ -86,7 +86,7 @@ const PERMISSIONS = [
   'mcpConfig',
 ] as const satisfies readonly (keyof PodSettings)[];
 
-/** Those that changed, as they are now; `null` for one that was taken away. */
+/** The changed settings with their new values; `null` for a removed one. */
 function changedSettings(before: PodSettings, after: PodSettings): JsonObject | undefined {
   const changed = PERMISSIONS.filter(
     (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
@@ -94,7 +94,7 @@ function changedSettings(before: PodSettings, after: PodSettings): JsonObject | 
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 
-/** Only the names: their settings may hold secrets. */
+/** Only the names: the values may contain secrets. */
 function serversIn({ mcpConfig }: PodSettings): readonly string[] | null {
   const servers = mcpConfig?.mcpServers;
   return typeof servers === 'object' && servers !== null ? Object.keys(servers) : null;

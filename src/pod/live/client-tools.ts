@@ -4,7 +4,7 @@ import type { PodCommandOf } from '../command.ts';
 import type { PodFact } from '../event.ts';
 import type { ClientTool } from '../settings.ts';
 
-/** Tools that clients run: a call is told to whoever watches, and waits for its result. */
+/** Tools that clients run: publishes each call to watchers and waits for its result. */
 export class ClientTools {
   readonly #publish: (fact: PodFact) => void;
   readonly #waiting = new Map<string, Waiting>();
@@ -45,7 +45,7 @@ export class ClientTools {
     waiting.update(text);
   }
 
-  /** The client that ran these tools is gone: nobody will answer. */
+  /** Fails the calls of these tools, because their client has disconnected. */
   abandon(names: ReadonlySet<string>, reason: string): void {
     for (const { name, finish } of this.#waiting.values()) if (names.has(name)) finish(errorOutput(reason));
   }

@@ -40,7 +40,7 @@ import { LoadedTree } from './loaded-tree.ts';
 import type { PodView } from '../view/view.ts';
 import type { Watchable } from '../watch.ts';
 
-/** A pod in memory: the parts, and how they are put together. What commands do is in `commands/`. */
+/** A pod in memory: creates and connects its parts. `commands/` contains what commands do. */
 export class LivePod {
   readonly id: string;
   readonly view: PodView;
@@ -60,7 +60,7 @@ export class LivePod {
   readonly #slot: RunSlot;
   readonly #notices: HostNotices<LivePod>;
   readonly #end: PodEnd;
-  /** The settings that it was begun with are in no entry yet. */
+  /** Whether no entry records the initial settings yet. */
   #isUnrecorded = false;
 
   static async open(options: PodOptions<LivePod>): Promise<LivePod> {
@@ -76,7 +76,7 @@ export class LivePod {
       const restored = restore(session.tree);
       const { lastSeq, lost } = await reconcile(segments, restored);
       const { view } = restored;
-      // Until it has an entry: one that was written meanwhile has these settings, or others, in its file.
+      // Only until the first entry: a file that was written meanwhile contains these settings, or newer ones.
       const isBegun = session.tree.leafId === null && options.settings !== undefined;
       if (isBegun) view.settings = changed(view.settings, options.settings);
       let pod: LivePod | undefined;
@@ -215,7 +215,7 @@ export class LivePod {
       reach: (entryId) => this.#loadedTree.reach(entryId, this.#journal),
       branchTo: (entryId) => this.#branchTo(entryId),
       decideForChild: callbacks.decideForChild,
-      // From now on nothing else begins: what waits runs when the pod is opened again.
+      // From now on nothing else starts: queued work runs when the pod is opened again.
       close: ({ by, door }, signed) => this.#end.close({ fact: { type: 'closed', by, door }, signed }),
     };
     this.#end = new PodEnd({
@@ -231,7 +231,7 @@ export class LivePod {
     });
   }
 
-  /** Whether it may leave memory: nothing runs, nobody looks, and no deadline runs. */
+  /** Whether the pod can be unloaded: it has no run, no watcher and no pending deadline. */
   get isIdle(): boolean {
     return (
       !this.#runner.active &&
@@ -242,18 +242,18 @@ export class LivePod {
     );
   }
 
-  /** Whether something happens in it without a person's doing. */
+  /** Whether the pod makes progress without a person. */
   get isProgressing(): boolean {
     if (this.view.state !== 'waiting') return this.#runner.active;
     return this.view.approvals.hasOwnCall() && this.view.tools.size > 0;
   }
 
-  /** Resolves when it is closed; undefined as long as it is open. */
+  /** Resolves when the pod is closed; undefined while it is open. */
   get closing(): Promise<void> | undefined {
     return this.#end.closing;
   }
 
-  /** The model that answers, or would. */
+  /** The current model, or the one that the next run would use. */
   get model(): ModelChoice {
     return this.#runner.model;
   }
@@ -262,22 +262,22 @@ export class LivePod {
     return this.#runner.totals;
   }
 
-  /** Where its session is kept, or will be. */
+  /** The path of its session file, which may not exist yet. */
   get file(): string {
     return this.#options.file;
   }
 
-  /** The number of the last event, and of the last one that watchers know of. */
+  /** The numbers of the last event and of the last published event. */
   get numbers(): { readonly last: number; readonly told: number } {
     return { last: this.#journal.lastSeq, told: this.#journal.feed.toldSeq };
   }
 
-  /** As much of the session as the conversation is made of. */
+  /** At least the entries of the current conversation. */
   get tree(): SessionTree {
     return this.#loadedTree.tree;
   }
 
-  /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
+  /** Performs a command. Resolves with a receipt once its effect is on disk, or rejects. */
   async handle(command: ValidCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;
     return this.#receipts.once(command, caller, async (sign) => {
@@ -301,12 +301,12 @@ export class LivePod {
     });
   }
 
-  /** What a watcher needs of it. */
+  /** The part of the pod that a watcher uses. */
   get watchable(): Omit<Watchable, 'done'> {
     return { journal: this.#journal, takeSnapshot: () => this.#takeSnapshot() };
   }
 
-  /** Resolves when all that has happened so far is safe. */
+  /** Resolves when all events so far are on disk. */
   written(): Promise<void> {
     return this.#journal.written();
   }
@@ -317,7 +317,7 @@ export class LivePod {
     return snapshot;
   }
 
-  /** Refuses with the next step when the model that it is set to cannot be used. */
+  /** Rejects with the next step if the selected model is unavailable. */
   async requireModel(): Promise<void> {
     const { model } = this.view.settings;
     if (model !== undefined) await this.#agent.model(model);
@@ -327,12 +327,12 @@ export class LivePod {
     return this.#setup.briefing(this.#runner.overrides);
   }
 
-  /** The whole tree, also what had not to be read so far. */
+  /** The complete tree, including entries that were not loaded yet. */
   whole(): Promise<SessionTree> {
     return this.#loadedTree.whole(this.#journal);
   }
 
-  /** Tells an event; what is known of the pod changes with it. After a failure nothing is told any more. */
+  /** Publishes an event and applies it to the view. After a failure it does nothing. */
   publish(draft: UnnumberedEvent): string | undefined {
     if (this.#journal.failure !== undefined) return undefined;
     if (this.#isUnrecorded) this.#recordSettings();
@@ -344,7 +344,7 @@ export class LivePod {
     return entryId;
   }
 
-  /** What it was begun with becomes the first entry, now that there is something to keep. */
+  /** Records the initial settings as the first entry. */
   #recordSettings(): void {
     const { settings } = this.view;
     this.#isUnrecorded = false;
@@ -352,7 +352,7 @@ export class LivePod {
     this.publish({ fact: { type: 'settings', settings, by: 'host', door: 'process' } });
   }
 
-  /** What an event means beyond itself. */
+  /** Performs the side effects of an event. */
   #follow(fact: PodFact): void {
     this.#notices.notify(this, fact);
     // A run that is cancelled right after it resumes does not ask again about its calls, so nothing else would settle the approval.
@@ -361,7 +361,7 @@ export class LivePod {
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
   }
 
-  /** A question of a child's, shown here as well. */
+  /** Adds an approval of a child pod. */
   mirror(approval: Approval): void {
     if (this.view.approvals.get(approval.approvalId) === undefined) this.#approvals.open(approval);
   }
@@ -371,12 +371,12 @@ export class LivePod {
     this.#approvals.settle(approvalId, settlement);
   }
 
-  /** Ends what runs, writes what is left, and lets go of the files. */
+  /** Ends the run, writes pending events, and releases the files. */
   async close(): Promise<void> {
     await this.#end.close();
   }
 
-  /** As `close`, but a run that waits for a person is kept: it goes on, in another process, when that one has decided. */
+  /** As `close`, but a run that waits for a person stays unfinished: another process resumes it after the decision. */
   async leave(): Promise<void> {
     await this.#end.leave();
   }
@@ -387,7 +387,7 @@ export class LivePod {
     const drafts = recovery(restored, lost, interrupted, noteFor);
     for (const draft of drafts) this.publish(draft);
     this.#shell.keep(interrupted);
-    // The worker was made before the last calls got their results.
+    // The worker was created before the last calls got their results.
     const { totals, measured } = restored;
     this.#runner.restart(
       this.view.items,
@@ -423,7 +423,7 @@ export class LivePod {
   }
 
   #takeSlot(): boolean {
-    // Somebody may have closed it while the run was prepared.
+    // The pod may have been closed while the run was prepared.
     return this.closing === undefined && this.#slot.take();
   }
 
@@ -435,7 +435,7 @@ export class LivePod {
     this.#goOn();
   }
 
-  /** A place for runs is free, and a prompt that waits here may take it. */
+  /** Starts a queued prompt, because a run slot is free. */
   startNext(): void {
     if (this.closing === undefined) this.#next.startPrompt();
   }
@@ -454,10 +454,10 @@ export class LivePod {
   }
 }
 
-/** Who lets a run go on when nobody answered in time. */
+/** The caller that continues a run after a deadline. */
 const DEADLINE: Caller = { by: 'deadline', door: 'process' };
 
-/** Events that come by the thousand and after which neither the state nor a list is another one. */
+/** Frequent events that change neither the state nor a list. */
 const STEADY: ReadonlySet<PodFact['type']> = new Set([
   'block-start',
   'block-delta',

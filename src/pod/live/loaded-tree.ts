@@ -1,13 +1,13 @@
 import type { OpenSession } from '../journal/index.ts';
 import type { SessionTree } from '../session/index.ts';
 
-/** How far the pod's events have come: a file that is being written to is read when it stands still. */
+/** The progress of the pod's events, to detect writes while the file is read. */
 export interface Progress {
   readonly lastSeq: number;
   readonly written: () => Promise<void>;
 }
 
-/** The tree of a session in memory: as much of it as was needed so far. */
+/** The loaded part of a session's tree. */
 export class LoadedTree {
   readonly #session: OpenSession;
   #tree: SessionTree;
@@ -23,14 +23,14 @@ export class LoadedTree {
     return this.#tree;
   }
 
-  /** All that the file has. */
+  /** Returns the complete tree. */
   async whole(progress: Progress): Promise<SessionTree> {
     return this.#isWhole ? this.#tree : this.#read(progress);
   }
 
   /**
-   * Has all read that a way back to an entry needs; from then on the whole tree is in memory. An entry that is there already
-   * is not enough: what a compaction kept stands before it, and its own past was not read.
+   * Loads the complete tree for a branch to an entry. It does not suffice that the entry itself is loaded: entries that a
+   * compaction kept come before it, and the entries before those have not been loaded.
    */
   async reach(entryId: string | null, progress: Progress): Promise<void> {
     if (entryId === null || this.#isWhole) return;
@@ -43,7 +43,7 @@ export class LoadedTree {
       const seq = progress.lastSeq;
       await progress.written();
       const tree = await this.#session.whole();
-      // Something may have been written while it was read.
+      // The file may have been appended to while it was read.
       if (progress.lastSeq === seq) return tree;
     }
   }

@@ -17,13 +17,13 @@ export interface PendingWorkParts {
   readonly runner: Runner;
   readonly shell: Shell;
   readonly publish: (draft: UnnumberedEvent) => void;
-  /** Takes one of the host's places for a run; false also when the pod is closing. */
+  /** Takes one of the host's run slots; returns false if none is free, or if the pod is closing. */
   readonly takeSlot: () => boolean;
   /** Why a run must not start; undefined if it may. */
   readonly refuseStart: RefuseStart;
 }
 
-/** What a pod does without being told, once nothing is in the way: a run that ended, or was given up, may have been. */
+/** Starts pending work of a pod when nothing blocks it any more, such as after a run has ended. */
 export class PendingWork {
   readonly #parts: PendingWorkParts;
 
@@ -36,7 +36,7 @@ export class PendingWork {
     this.startPrompt();
   }
 
-  /** The next prompt that waits, if there is one and a place for it. */
+  /** Starts the next queued prompt, if there is a free slot. */
   startPrompt(): void {
     const { view, setup, runner, takeSlot, refuseStart } = this.#parts;
     const [next] = view.waiting('prompt');
@@ -54,12 +54,12 @@ export class PendingWork {
         if (!takeSlot()) return;
         runner.start(ready, { content, queueId, purpose: purposeOf(next), sign: () => undefined });
       },
-      // It cannot be run as things are: taken out, and said so, or it would block what follows it for ever.
+      // Remove a prompt that cannot run, and report it: otherwise it would block the queue forever.
       (thrown: unknown) => this.#refuse(queueId, messageOf(thrown)),
     );
   }
 
-  /** After a restart, or a pause by a deadline, the run goes on with the first answer; the other questions stay open. */
+  /** After a restart, or a pause at a deadline, the run resumes with the first decision; other approvals stay pending. */
   async resumeDecided({ by, door }: Caller): Promise<void> {
     const { view, setup, runner, takeSlot } = this.#parts;
     if (!this.#isDecided()) return;
@@ -69,7 +69,7 @@ export class PendingWork {
     runner.resume(ready, purpose, () => undefined);
   }
 
-  /** What a person ran goes into the conversation when no turn would be parted by it. */
+  /** Adds shell output to the conversation when that does not split a turn. */
   #noteShells(): void {
     const { view, runner, shell } = this.#parts;
     if (runner.active || view.state === 'waiting' || view.state === 'paused') return;
@@ -98,7 +98,7 @@ export class PendingWork {
   }
 }
 
-/** What of a message, or of a run before, is the purpose of the next one. */
+/** The fields of a queued message, or of an earlier run, that the next run inherits. */
 function purposeOf({ by, door, taskId, overrides }: RunPurpose): RunPurpose {
   return {
     ...(by === undefined ? {} : { by }),

@@ -15,11 +15,11 @@ export interface PodEndParts {
   readonly journal: Journal;
   readonly session: OpenSession;
   readonly publish: (draft: UnnumberedEvent) => void;
-  /** The pod has left memory; with the error, if its log could not be written. */
+  /** The pod was unloaded; with the error if its log could not be written. */
   readonly gone: (failure: PolypodError | undefined) => Promise<void>;
 }
 
-/** Takes a pod out of memory once: stops what runs, writes what is left, and releases the session. */
+/** Unloads a pod once: stops its run, writes pending events, and releases the session. */
 export class PodEnd {
   readonly #parts: PodEndParts;
   #closing: Promise<void> | undefined;
@@ -33,7 +33,7 @@ export class PodEnd {
     return this.#closing;
   }
 
-  /** Ends what runs and releases the files. `last` is published before that. */
+  /** Ends the run and releases the files. Publishes `last` before that. */
   async close(last?: UnnumberedEvent): Promise<void> {
     this.#closing ??= this.#close('everything', last);
     await this.#closing;
@@ -45,7 +45,7 @@ export class PodEnd {
     await this.#closing;
   }
 
-  /** The log cannot be written: the run ends, nothing more is published, and the next client opens the pod anew. */
+  /** The log cannot be written: the run ends, nothing more is published, and the next use opens the pod again. */
   fail(error: PolypodError): void {
     this.#closing = this.#abandon(error);
     this.#closing.catch(() => {});

@@ -11,38 +11,38 @@ import type { SettingsChange } from '../settings.ts';
 /** Why a run with these overrides must not start; undefined if it may. */
 export type RefuseStart = (overrides: Overrides | undefined) => string | undefined;
 
-/** What a pod is given by its host. `Self` is the type of the pod, as the callbacks receive it. */
+/** The dependencies that a host passes to a pod. `Self` is the type of the pod that the callbacks receive. */
 export interface PodOptions<Self> {
   readonly file: string;
   /** For a new session. */
   readonly header?: Header;
-  /** What a new session begins with; recorded with its first entry. */
+  /** The initial settings of a new session, recorded with its first entry. */
   readonly settings?: SettingsChange | undefined;
   readonly feedDirectory: string;
   readonly files: Files;
   readonly durability: Durability;
   readonly openAgent: OpenAgent;
   readonly queueLimit: number;
-  /** How many events may wait for a watcher before it is cut off. */
+  /** The maximum number of queued events per watcher. */
   readonly watcherLimit: number;
   readonly approvals: DeadlinePolicy;
   readonly now: () => Date;
   readonly callbacks: HostCallbacks<Self>;
 }
 
-/** What a pod asks of its host. */
+/** The host functions that a pod calls. */
 export interface HostCallbacks<Self> {
-  /** Takes one of the places for runs; false when there is none. `release` gives it back. */
+  /** Takes a run slot; returns false if none is free. `release` returns it. */
   readonly takeSlot: () => boolean;
-  /** What to tell who got none. */
+  /** The error message if no slot is free. */
   readonly whyNoSlot: () => string;
   readonly releaseSlot: () => void;
   readonly audit: Audit;
   /** Why a run must not start; undefined if it may. */
   readonly refuseStart: RefuseStart;
-  /** Something has changed that lists show. */
+  /** The pod's row has changed. */
   readonly changed: (pod: Self, by: PodFact['type']) => void;
-  /** A question has come up, or has been settled: the parent is told. */
+  /** An approval was requested or settled: the parent is notified. */
   readonly asked: (pod: Self, approval: Approval) => void;
   readonly settled: (pod: Self, approvalId: string, how: Settlement) => void;
   readonly decideForChild: (
@@ -50,6 +50,6 @@ export interface HostCallbacks<Self> {
     command: ValidCommandOf<'decide'>,
     caller: Caller,
   ) => Promise<void>;
-  /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
+  /** The pod cannot write any more, or was closed: the host removes it, and the next use opens it again. */
   readonly gone: (pod: Self, error: PolypodError | undefined) => Promise<void>;
 }

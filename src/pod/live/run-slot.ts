@@ -1,6 +1,6 @@
 import type { HostCallbacks } from './pod-options.ts';
 
-/** The host's permission to run, of which it gives out a limited number. A pod has at most one. */
+/** One of the host's limited run slots. A pod has at most one. */
 export class RunSlot {
   readonly #callbacks: Pick<HostCallbacks<never>, 'takeSlot' | 'releaseSlot'>;
   #isTaken = false;

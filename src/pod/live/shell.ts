@@ -12,17 +12,17 @@ export interface ShellParts {
   readonly publish: (draft: UnnumberedEvent) => void;
   readonly written: () => Promise<void>;
   readonly now: () => Date;
-  /** Something can be put into the conversation, if nothing runs. */
+  /** Output is ready for the conversation, if no run is active. */
   readonly onEnd: () => void;
 }
 
-/** What has ended and is not in the conversation yet: a turn that is under way must not be parted. */
+/** Finished commands whose output is not in the conversation yet: a turn must not be split. */
 export interface Ended {
   readonly shellId: string;
   readonly message: AgentMessage;
 }
 
-/** Commands that a person runs beside the agent. They are the person's own: nobody is asked. */
+/** Shell commands that a person runs next to the agent. They need no approval. */
 export class Shell {
   readonly #parts: ShellParts;
   readonly #running = new Map<string, AbortController>();
@@ -62,17 +62,17 @@ export class Shell {
     }
   }
 
-  /** What waits for its place in the conversation. */
+  /** Output that is not in the conversation yet. */
   get waiting(): readonly Ended[] {
     return this.#ended;
   }
 
-  /** More that waits for its place in the conversation. */
+  /** Adds output that is not in the conversation yet. */
   keep(ended: readonly Ended[]): void {
     this.#ended.push(...ended);
   }
 
-  /** All that waits, each given once. */
+  /** Removes and returns all pending output. */
   take(): readonly Ended[] {
     return this.#ended.splice(0);
   }
@@ -84,7 +84,7 @@ export class Shell {
 
   async #run(shellId: string, command: string, isPrivate: boolean, signal: AbortSignal): Promise<void> {
     const { publish, written, now, onEnd } = this.#parts;
-    // Not before it is safe that it was begun: else a second sending would run it again.
+    // Wait until the start is on disk: otherwise a repeated command would run again.
     const output = await written()
       .then(() => this.#output(shellId, command, signal))
       .catch((thrown: unknown) => errorOutput(String(thrown)));
@@ -114,11 +114,10 @@ export class Shell {
     return prepared.run(
       {
         ...agent.surroundings(shellId),
-        // The person's own commands may see and signal the person's processes, and use sudo.
+        // A person's own commands may see and signal the person's processes, and use sudo.
         isolation: undefined,
         limiter: undefined,
         callId: shellId,
-        // It is the person's own command.
         approved: true,
         cwd,
         resolve: async (path) => path,

@@ -1,4 +1,4 @@
-/** Damaged session files: how they are found, and how they are repaired. */
+/** Detects and repairs damaged session files. */
 export {
   damagedSession,
   looksLikeSession,

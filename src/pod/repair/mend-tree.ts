@@ -15,14 +15,16 @@ import { type Linked, relink, type Row } from './relink.ts';
 
 export interface Mended {
   readonly rows: readonly Row[];
-  /** The entry that the next one hangs on. */
+  /** The leaf: the parent of the next entry. */
   readonly leafId: string | null;
   readonly notes: readonly Note[];
-  /** Makes a further entry under the leaf. */
+  /** Creates another entry under the leaf. */
   readonly append: (body: Body, parentId: string | null) => Entry;
 }
 
-/** The entries of a damaged file as a tree that every reader and every provider accepts. Pure but for new ids and the time. */
+/**
+ * Turns the entries of a damaged file into a tree that every reader and provider accepts. Pure except for new ids and the time.
+ */
 export function mendTree(parts: readonly Part[], now: () => Date): Mended {
   const linked = relink(parts);
   const newId = freshIds(linked);
@@ -39,7 +41,7 @@ export function mendTree(parts: readonly Part[], now: () => Date): Mended {
   });
   const pending = pendingApprovals(rows);
   const isAwaited = pending.some(({ callId }) => callId !== undefined && paired.openAtLeaf.has(callId));
-  // A turn that waits for a person goes on when the session is opened; any other one is over.
+  // A turn that waits for a person resumes when the session is opened; any other turn is over.
   if (leafId !== null && !isAwaited && !isPaused(rows)) {
     const results = paired.closeLeaf(leafId);
     rows.push(...results);
@@ -71,7 +73,7 @@ function freshIds({ rows }: Linked): () => string {
   };
 }
 
-/** Questions of this session about calls of its own that nobody has answered. */
+/** Pending approvals of this session's own calls. */
 function pendingApprovals(rows: readonly Row[]): readonly { approvalId: string; callId?: string }[] {
   const pending = new Map<string, { approvalId: string; callId?: string }>();
   for (const { entry } of rows) {
@@ -90,7 +92,7 @@ function isPaused(rows: readonly Row[]): boolean {
   return last !== undefined && RUN_END.in(last.entry)?.status === 'paused';
 }
 
-/** A compaction whose first kept entry is lost keeps what follows on that; a result is not kept without its call. */
+/** If the first kept entry of a compaction is lost, keeps the entries after it; a result is not kept without its call. */
 function keptAgain(
   rows: readonly Row[],
   firstChildOf: ReadonlyMap<string, string>,

@@ -1,33 +1,33 @@
-/** What was done to a file, and what could not be. */
+/** A change that a repair made, or a loss that it could not repair. */
 export interface Note {
-  readonly kind: /** A damaged line is as it was written again. */
+  readonly kind: /** A damaged line was restored. */
     | 'restored'
-    /** Bytes, or an entry that is only known by its id, are gone. */
+    /** Bytes, or an entry of which only the id is known, are lost. */
     | 'lost'
-    /** An entry hangs on another one now. */
+    /** An entry has a new parent. */
     | 'relinked'
-    /** A line that readers pass over was left out. */
+    /** A line that readers skip was removed. */
     | 'repeated'
     | 'unfinished'
-    /** The header was made anew. */
+    /** The header was rebuilt. */
     | 'header'
-    /** A tool call without a result got one; a result without a call was put aside. */
+    /** A tool call without a result got one; a result without a call was set aside. */
     | 'call-closed'
     | 'result-set-aside'
-    /** A result names its call as the call does. */
+    /** The call id of a result was changed to match its call. */
     | 'result-renamed'
-    /** What a compaction keeps begins elsewhere. */
+    /** The first kept entry of a compaction was changed. */
     | 'compaction'
-    /** A question about a lost call was withdrawn. */
+    /** The approval of a lost call was cancelled. */
     | 'approval';
   readonly text: string;
-  /** Where it stood in the damaged file. */
+  /** Its position in the damaged file. */
   readonly line?: number;
   /** The entry. */
   readonly id?: string;
-  /** The entry that is lost. */
+  /** The id of the lost entry. */
   readonly lostId?: string;
-  /** Of bytes that are lost: where they stood, and how many. */
+  /** For lost bytes: their offset and number. */
   readonly offset?: number;
   readonly bytes?: number;
 }

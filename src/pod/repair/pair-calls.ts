@@ -12,13 +12,13 @@ import {
 import type { Note } from './note.ts';
 import { type Row, withParent } from './relink.ts';
 
-/** A call that has no result yet, in the words of the file. */
+/** A call without a result, as recorded in the file. */
 interface OpenCall {
   readonly id: string;
   readonly name: string;
 }
 
-/** What holds after an entry: the calls that wait for a result, and results that came out of order. */
+/** The state after an entry: calls without a result, and results that came out of order. */
 interface Turn {
   readonly open: ReadonlyMap<string, OpenCall>;
   readonly early: ReadonlyMap<string, AgentMessage>;
@@ -34,15 +34,15 @@ export interface PairOptions {
 export interface Paired {
   readonly rows: readonly Row[];
   readonly notes: readonly Note[];
-  /** The calls that are open after the leaf. */
+  /** The calls that are open at the leaf. */
   readonly openAtLeaf: ReadonlySet<string>;
-  /** Entries that give the calls at the leaf their results. */
+  /** Entries with results for the calls at the leaf. */
   readonly closeLeaf: (leafId: string) => readonly Row[];
 }
 
 /**
- * Makes calls and results fit on every branch: providers refuse a call without a result, and a result without a call. The
- * rows are in order, every parent before its children.
+ * Pairs calls and results on every branch: providers reject a call without a result, and a result without a call. The rows are in
+ * order, every parent before its children.
  */
 export function pairCalls(rows: readonly Row[], leafId: string | null, options: PairOptions): Paired {
   const pairing = new Pairing(options);
@@ -89,7 +89,7 @@ class Pairing {
     this.#put(moved, { open: callsIn(entry), early: new Map() });
   }
 
-  /** Results for the calls that have none, one hanging on the other. */
+  /** Creates results for the calls that have none, each the parent of the next. */
   results({ open, early }: Turn, after: string): readonly Row[] {
     let parentId = after;
     return [...open].map(([callId, call]) => {
@@ -120,7 +120,7 @@ class Pairing {
     this.#put({ entry: kept, ...lineOf(row) }, before);
   }
 
-  /** Others pair calls and results by the whole id, of which the provider sees the first part. */
+  /** Other programs pair calls and results by the whole id, of which the provider sees the first part. */
   #namedAs({ id }: OpenCall, row: Row, entry: Extract<Entry, { type: 'message' }>): Row {
     if (entry.message.toolCallId === id) return row;
     const text = `the result names its call ${id}, as the call does`;
@@ -154,14 +154,14 @@ function lineOf({ line }: Row): Pick<Row, 'line'> {
   return line === undefined ? {} : { line };
 }
 
-/** The call that an entry gives the result of. */
+/** The call whose result an entry records. */
 function resultIn(entry: Entry): string | undefined {
   if (entry.type !== 'message' || entry.message.role !== 'toolResult') return undefined;
   const [item] = itemsOf(entry.message);
   return item?.type === 'tool-result' ? item.callId : callIdOf(stringOf(entry.message.toolCallId));
 }
 
-/** Whether the model is sent something for an entry. */
+/** Whether an entry adds something to what the model receives. */
 function isSaid(entry: Entry): boolean {
   switch (entry.type) {
     case 'message':
@@ -180,7 +180,7 @@ function callsIn(entry: Entry): ReadonlyMap<string, OpenCall> {
   const blocks = arrayOf(entry.message.content).map(objectOf);
   const calls = itemsOf(entry.message).flatMap((item) => {
     if (item.type !== 'tool-call') return [];
-    // Others pair calls and results by the whole id.
+    // Other programs pair calls and results by the whole id.
     const block = blocks.find(
       ({ type, id }) => type === 'toolCall' && callIdOf(stringOf(id)) === item.callId,
     );

@@ -2,44 +2,44 @@ import { type JsonObject, objectOf } from '../../base/index.ts';
 import type { Remedy } from '../../store/index.ts';
 import type { Entry, Header } from '../session/index.ts';
 
-/** What a session file holds, in its order, as far as it can be read. */
+/** The readable parts of a session file, in file order. */
 export type Part =
   | { readonly kind: 'header'; readonly line: number; readonly header: Header; readonly raw: RawLine }
   | { readonly kind: 'entry'; readonly line: number; readonly entry: Entry; readonly raw: RawLine }
-  /** A line that is no entry, and is passed over by readers. */
+  /** A line that is not an entry. Readers skip it. */
   | { readonly kind: 'other'; readonly line: number; readonly raw: RawLine }
   | { readonly kind: 'lost'; readonly line: number; readonly lost: LostBytes }
   | { readonly kind: 'unfinished'; readonly line: number; readonly lost: LostBytes };
 
-/** A line as it is written again. */
+/** A line to write to the repaired file. */
 export interface RawLine {
   /** Without checksum and newline. */
   readonly text: string;
   /** Whether it has a checksum. */
   readonly isSealed: boolean;
-  /** Set if it had to be restored. */
+  /** Set if the line was restored. */
   readonly remedy?: Remedy;
 }
 
-/** Bytes of the file that could not be restored. */
+/** Bytes that could not be restored. */
 export interface LostBytes {
   readonly offset: number;
   readonly bytes: number;
-  /** What they were, as far as it can be seen. */
+  /** A description of the bytes. */
   readonly what: string;
-  /** As much of them as is looked at. */
+  /** The start of the bytes, up to a limit. */
   readonly beginning: string;
 }
 
-/** Whether an object may be a line of a session file, and not a part of one. */
+/** Whether an object may be a whole line of a session file, not a fragment. */
 export function isLine({ type, id, parentId }: JsonObject): boolean {
   if (typeof type !== 'string' || typeof id !== 'string' || id === '') return false;
   return type === 'session' || parentId === null || typeof parentId === 'string';
 }
 
 /**
- * Whether a message has what every reader of one needs. Only asked of lines without a checksum: there a damaged byte may
- * leave valid JSON that other programs stumble over.
+ * Whether a message has the fields that every reader needs. Only checked for lines without a checksum: there a damaged byte may
+ * leave valid JSON that other programs fail on.
  */
 export function isWellFormed(entry: Entry): boolean {
   if (entry.type === 'unknown') return entry.kind !== 'message';
@@ -55,7 +55,7 @@ function isWellFormedBlock({ type, id, name }: JsonObject): boolean {
   return type !== 'toolCall' || (typeof id === 'string' && id !== '' && typeof name === 'string');
 }
 
-/** What damaged bytes were, by what can be read of them. */
+/** Describes damaged bytes by their readable part. */
 export function describeBytes(text: string): string {
   const type = /"type":"([a-z_]+)","id"/.exec(text)?.[1];
   const role = /"message":\{"role":"([A-Za-z]+)"/.exec(text)?.[1];

@@ -2,7 +2,7 @@ import { type Files, type Piece, readLines, salvage } from '../../store/index.ts
 import { parseLine } from '../session/index.ts';
 import { describeBytes, isLine, type Part, type RawLine } from './part.ts';
 
-/** A run of lines of which none is what was written. */
+/** Consecutive damaged lines. */
 interface Region {
   readonly from: number;
   readonly to: number;
@@ -10,7 +10,7 @@ interface Region {
   readonly line: number;
 }
 
-/** All that can be read of a damaged session file, in its order. */
+/** All readable parts of a damaged session file, in file order. */
 export async function readParts(files: Files, file: string): Promise<readonly Part[]> {
   const parts: Part[] = [];
   let number = 0;
@@ -67,7 +67,7 @@ function partsIn(bytes: Buffer, { from, line }: Region, isAtEnd: boolean): reado
   return parts;
 }
 
-/** Lines that are lost one after the other are one loss. */
+/** Joins adjacent lost lines into one loss. */
 function joinedLosses(pieces: readonly Piece[]): readonly Piece[] {
   const joined: Piece[] = [];
   for (const piece of pieces) {

@@ -4,14 +4,14 @@ import { tryParse, uuidv7 } from '../../base/index.ts';
 import { FORMAT_VERSION, type Header } from '../session/index.ts';
 import type { Part } from './part.ts';
 
-/** What is known of a session beside its file. */
+/** What is known about a session besides its file. */
 export interface KnownSession {
   readonly id?: string;
   readonly cwd?: string;
   readonly createdAt?: string;
 }
 
-/** A header for a file that has lost its own: by what is known, by the file's name, and by what can be read of the old one. */
+/** Rebuilds a lost header from what is known, from the file's name, and from the readable part of the old header. */
 export function rebuiltHeader(
   parts: readonly Part[],
   file: string,
@@ -32,7 +32,7 @@ export function rebuiltHeader(
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
-/** The working directory in a damaged header, if it is there: a damaged path is none. */
+/** The working directory in a damaged header, if the path is intact. */
 function directoryIn(text: string): string | undefined {
   const quoted = /"cwd":("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   const path = quoted === undefined ? undefined : tryParse(quoted);

@@ -3,10 +3,7 @@ import { type Files, readLines } from '../../store/index.ts';
 import { parseLine, readable } from '../session/index.ts';
 import { type Defect, isDamage, type Survey, surveySession } from './survey.ts';
 
-/**
- * Rejects if something is wrong with a session file that has to be repaired before anything is appended, or if it is of a
- * version that is not known here. Answers with what it found.
- */
+/** Rejects if a session file must be repaired before anything is appended, or if its version is unknown. Returns the survey. */
 export async function refuseDamaged(files: Files, file: string): Promise<Survey> {
   const survey = await surveySession(files, file);
   const damages = survey.defects.filter(isDamage);
@@ -17,7 +14,7 @@ export async function refuseDamaged(files: Files, file: string): Promise<Survey>
   throw damagedSession(file, first, damages.length);
 }
 
-/** The error for a damaged session file: where it is damaged, and the next step. */
+/** The error for a damaged session file: the location of the damage, and the next step. */
 export function damagedSession(file: string, { line, kind, text }: Defect, damages = 1): PolypodError {
   const where = kind === 'empty' ? text : `line ${line}: ${text}`;
   const more = damages === 1 ? '' : `, and ${damages - 1} more`;
@@ -34,12 +31,12 @@ export function noSession(file: string): PolypodError {
   );
 }
 
-/** The command that repairs a file, as it is typed in a shell. */
+/** The shell command that repairs a file. */
 export function repairCommand(file: string): string {
   return `polypod log repair ${/^[\w@%+=:,./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`}`;
 }
 
-/** Whether a file without a readable header is a session all the same. */
+/** Whether a file without a readable header is a session. */
 export async function looksLikeSession(files: Files, file: string, survey: Survey): Promise<boolean> {
   const { header, ok, unverified } = survey;
   if (header !== undefined) return true;
@@ -50,12 +47,12 @@ export async function looksLikeSession(files: Files, file: string, survey: Surve
   return HEADER_SIGN.test(await beginningOf(files, file));
 }
 
-/** Whether the name of a file says that it is a session: Polypod's and pi's end with an id. Of an empty file less is asked. */
+/** Whether a file is named like a session: names of Polypod and pi end with an id. An empty file has less strict rules. */
 export function isNamedAsSession(file: string, isEmpty: boolean): boolean {
   return (isEmpty ? /\.jsonl$/ : /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl$/).test(file);
 }
 
-/** Also where bytes of it are damaged. */
+/** Also matches if some bytes are damaged. */
 const HEADER_SIGN = /"type":"session"|"version":\d,"id":"|"timestamp":"[^"]*","cwd":"/;
 
 function isEntry(text: string): boolean {
@@ -67,7 +64,7 @@ async function beginningOf(files: Files, path: string): Promise<string> {
   const file = files.openToRead(path);
   try {
     const bytes = Buffer.alloc(1024);
-    // Without the NUL bytes of a text in UTF-16.
+    // Without the NUL bytes of UTF-16 text.
     return bytes
       .subarray(0, await file.read(bytes, 0))
       .toString('latin1')

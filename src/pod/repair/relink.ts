@@ -2,28 +2,28 @@ import { BRANCH, DAMAGED_ENTRY, type Entry } from '../session/index.ts';
 import type { Note } from './note.ts';
 import { isWellFormed, type Part, type RawLine } from './part.ts';
 
-/** An entry as it stands in the repaired file. */
+/** An entry of the repaired file. */
 export interface Row {
   readonly entry: Entry;
-  /** How it is written; absent if it was changed or is new. */
+  /** Its text; absent if it was changed or is new. */
   readonly raw?: RawLine;
-  /** Where it stood; absent if it is new. */
+  /** Its position in the damaged file; absent if it is new. */
   readonly line?: number;
 }
 
 export interface Linked {
-  /** Every parent before its children. */
+  /** Every parent comes before its children. */
   readonly rows: readonly Row[];
-  /** The entry that the next one hangs on. */
+  /** The leaf: the parent of the next entry. */
   readonly leafId: string | null;
-  /** For the id of a lost entry the first one that hung on it. */
+  /** Maps the id of a lost entry to its first child. */
   readonly firstChildOf: ReadonlyMap<string, string>;
   readonly notes: readonly Note[];
 }
 
 type EntryPart = Extract<Part, { kind: 'entry' }>;
 
-/** Gives every entry a parent that stands before it. */
+/** Gives every entry a parent that comes before it. */
 export function relink(parts: readonly Part[]): Linked {
   const linker = new Linker(parts);
   for (const part of parts) {
@@ -36,18 +36,18 @@ export function relink(parts: readonly Part[]): Linked {
 class Linker {
   readonly #rows: Row[] = [];
   readonly #notes: Note[] = [];
-  /** For every entry in the file the one that it hangs on. */
+  /** The parent of every entry in the file. */
   readonly #parents = new Map<string, string | null>();
   readonly #placed = new Set<string>();
   readonly #seen = new Set<string>();
-  /** Where each stands. */
+  /** The position of each entry. */
   readonly #lines = new Map<string, number>();
-  /** Entries whose parent stands a little after them, by parent. */
+  /** Entries whose parent comes shortly after them, by parent. */
   readonly #held = new Map<string, EntryPart[]>();
-  /** For the id of a lost entry the one that takes its place. */
+  /** Maps the id of a lost entry to the entry that replaces it. */
   readonly #substitutes = new Map<string, string | null>();
   readonly #firstChildOf = new Map<string, string>();
-  /** The entry that stands before the line, and the one before the last gap. */
+  /** The entry before the current line, and the one before the last gap. */
   #previous: string | null = null;
   #beforeGap: string | null | undefined;
   #isAfterGap = false;
@@ -99,7 +99,7 @@ class Linker {
     };
   }
 
-  /** Hangs an entry whose parent is lost on the one that stood before the loss. */
+  /** Attaches an entry whose parent is lost to the entry before the loss. */
   #adopt(part: EntryPart, lostId: string): void {
     const known = this.#substitutes.get(lostId);
     const parentId = known === undefined ? this.#nearest(part.entry) : known;
@@ -113,7 +113,7 @@ class Linker {
     this.#relinked(part, parentId, `the entry before it, ${lostId}, is lost`, lostId);
   }
 
-  /** Our entries hang on the line before them, unless they branch; of others' entries that is not known. */
+  /** The parent of a Polypod entry is the line before it, unless it branches. For other programs that is unknown. */
   #nearest(entry: Entry): string | null {
     const isLinear = entry.extras?.seq !== undefined && BRANCH.in(entry) === undefined;
     return isLinear || this.#beforeGap === undefined ? this.#previous : this.#beforeGap;
@@ -132,7 +132,7 @@ class Linker {
     this.#place({ ...part, entry: withParent(entry, parentId) }, true);
   }
 
-  /** Also those that waited for it. */
+  /** Also adds the entries that waited for it. */
   #place(part: EntryPart, isChanged: boolean): void {
     const waiting = [{ part, isChanged }];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -150,12 +150,12 @@ class Linker {
     this.#held.set(parentId, [...held, part]);
   }
 
-  /** Lines that changed places are put in order again; what is far apart was never in order. */
+  /** Restores the order of swapped lines. Lines that are far apart were never in order. */
   #isNear({ line }: EntryPart, parentId: string): boolean {
     return (this.#lines.get(parentId) ?? Number.POSITIVE_INFINITY) - line <= 8;
   }
 
-  /** Whether the way from an entry to its parents comes back to it. */
+  /** Whether the parents of an entry form a cycle. */
   #isCircular(id: string): boolean {
     const passed = new Set<string>();
     let at = this.#parents.get(id);
@@ -167,13 +167,13 @@ class Linker {
   }
 }
 
-/** A message that no reader can use, as a fact with its line. */
+/** Wraps a message that no reader can use as a fact with its line. */
 function setAside({ entry, raw }: EntryPart): Entry {
   const { id, parentId, timestamp } = entry;
   return { ...DAMAGED_ENTRY.body({ line: raw.text }), id, parentId, timestamp };
 }
 
-/** The entry under another parent. */
+/** Returns the entry with another parent. */
 export function withParent(entry: Entry, parentId: string | null): Entry {
   if (entry.type !== 'unknown') return { ...entry, parentId };
   return { ...entry, parentId, raw: rawWithParent(entry.raw, parentId) };

@@ -22,20 +22,20 @@ import { isDamage, surveySession } from './survey.ts';
 export interface RepairOptions {
   readonly file: string;
   readonly known: KnownSession;
-  /** The working directory of a session of which it is not known. */
+  /** The working directory of a session if it is unknown. */
   readonly cwd: string;
   readonly now: () => Date;
-  /** Says what would be done, and does nothing. */
+  /** Reports what would be done without doing it. */
   readonly isDryRun: boolean;
 }
 
 export interface RepairReport {
   readonly file: string;
-  /** `sound`: there was nothing to do. */
+  /** `sound`: the file was not damaged. */
   readonly outcome: 'sound' | 'repaired' | 'would-repair';
-  /** Where the damaged file is kept. */
+  /** The path of the damaged file's backup. */
   readonly original?: string;
-  /** How many lines there were, how many entries are left, and how many losses there are. */
+  /** The number of lines before, of entries after, and of losses. */
   readonly lines: number;
   readonly entries: number;
   readonly lost: number;
@@ -43,8 +43,8 @@ export interface RepairReport {
 }
 
 /**
- * Makes a damaged session file usable again. The damaged one is kept beside it, and the repaired one takes its name in one
- * step: a crash leaves the one or the other. Rejects while a process has the session open.
+ * Repairs a damaged session file. The damaged file is kept as a backup, and the repaired one replaces it atomically: a crash
+ * leaves one or the other. Rejects while a process has the session open.
  */
 export async function repairSession(options: RepairOptions): Promise<RepairReport> {
   const file = realPath(options.file);
@@ -116,12 +116,12 @@ async function planned(file: string, options: RepairOptions): Promise<Plan> {
   return { report: { file, outcome, lines: count, entries: mended.rows.length, lost, notes }, lines };
 }
 
-/** Entries of version 1 have none. */
+/** Version 1 entries have no ids. */
 function hasParent(part: Part): boolean {
   return part.kind === 'entry' && part.raw.text.includes('"parentId":');
 }
 
-/** After these the history is what it was. */
+/** Changes that do not affect the history. */
 const EXACT: ReadonlySet<Note['kind']> = new Set(['restored', 'repeated', 'unfinished']);
 
 function refuseOtherFiles(parts: readonly Part[], file: string, known: KnownSession): void {
@@ -162,7 +162,7 @@ function headerNote({ id, cwd }: Header): Note {
   return { kind: 'header', text: `the header was made anew: the session ${id}, in the directory ${cwd}` };
 }
 
-/** The entries as lines; lines that are no entries stay where they were. */
+/** The entries as lines. Lines that are not entries keep their position. */
 function inOrder(rows: readonly Row[], parts: readonly Part[]): readonly RawLine[] {
   const others = parts.flatMap((part) => (part.kind === 'other' ? [part] : []));
   const lines: RawLine[] = [];
@@ -217,12 +217,12 @@ function bytesOf({ text, isSealed }: RawLine): Uint8Array {
   return isSealed ? sealRecords([text]) : Buffer.from(`${text}\n`);
 }
 
-/** A second name for the damaged file: nothing is copied, and nothing can be lost on the way. */
+/** Creates a hard link to the damaged file: nothing is copied, so nothing can be lost. */
 function keep(file: string, original: string): void {
   try {
     realFiles.link(file, original);
   } catch (error) {
-    // Some file systems have no second names.
+    // Some file systems have no hard links.
     if (systemCodeOf(error) === 'EEXIST') throw error;
     copyFileSync(file, original, constants.COPYFILE_EXCL);
   }
@@ -235,7 +235,7 @@ function freeName(name: string): string {
   }
 }
 
-/** As in 20261116T081500Z. */
+/** Formatted as 20261116T081500Z. */
 function stamp(at: Date): string {
   return at.toISOString().replaceAll(/[-:]|\.\d+/g, '');
 }
@@ -244,6 +244,6 @@ function attempt(action: () => void): void {
   try {
     action();
   } catch {
-    // It may not be there, and the next draft overwrites it anyway.
+    // It may be missing, and the next repair overwrites it.
   }
 }

@@ -2,9 +2,9 @@ import { type Files, isUnfinished, type LogLine, readLines, verifyLine } from '.
 import { type Header, isReadable, parseLine } from '../session/index.ts';
 import { isWellFormed } from './part.ts';
 
-/** What is wrong with a session file, or only odd. */
+/** A defect of a session file. */
 export interface Defect {
-  /** Counted from 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly kind:
     | 'empty'
@@ -18,18 +18,18 @@ export interface Defect {
   readonly text: string;
 }
 
-/** What was found in a session file. Nothing of it is kept in memory but the ids. */
+/** The result of a survey of a session file. Only the ids stay in memory. */
 export interface Survey {
   /** Absent if it cannot be read. */
   readonly header?: Header;
-  /** Lines whose checksum is right, and lines of other programs, which have none. */
+  /** Lines with a valid checksum, and lines of other programs, which have none. */
   readonly ok: number;
   readonly unverified: number;
-  /** In the order of the file. */
+  /** In file order. */
   readonly defects: readonly Defect[];
 }
 
-/** Whether nothing may be appended before the file is repaired. Readers pass over the other defects. */
+/** Whether the file must be repaired before anything is appended. Readers skip the other defects. */
 export function isDamage({ kind }: Defect): boolean {
   return !HARMLESS.has(kind);
 }
@@ -41,7 +41,7 @@ const HARMLESS: ReadonlySet<Defect['kind']> = new Set([
   'no-entry',
 ]);
 
-/** Reads all of a session file and says what is wrong with it. Changes nothing. */
+/** Reads a whole session file and reports its defects. Changes nothing. */
 export async function surveySession(files: Files, file: string): Promise<Survey> {
   const survey = new Surveyor();
   for await (const lines of readLines(files, file))
@@ -50,7 +50,7 @@ export async function surveySession(files: Files, file: string): Promise<Survey>
   return survey.end();
 }
 
-/** So much of a line that is no record is looked at. */
+/** How much of an invalid line is examined. */
 const MOST_LOOKED_AT = 16 * 1024 * 1024;
 
 async function bytesOf(files: Files, path: string, { offset, end }: LogLine): Promise<Buffer> {
@@ -69,12 +69,12 @@ class Surveyor {
   #header: Header | undefined;
   #isOtherVersion = false;
   #line = 0;
-  /** The line before this one is damaged. */
+  /** Whether the previous line is damaged. */
   #isAfterDamage = false;
   #ok = 0;
   #unverified = 0;
 
-  /** `bytes`: of a line that is no record as it stands. */
+  /** `bytes`: the content of an invalid line. */
   take(line: LogLine, bytes: Buffer | undefined): void {
     this.#line += 1;
     if ('text' in line) this.#takeText(line.text, line.status);
@@ -94,7 +94,7 @@ class Surveyor {
   #takeBytes(bytes: Buffer, status: 'corrupt' | 'torn'): void {
     if (this.#line === 1) this.#note('header', 'not the session header that was written');
     else if (status === 'torn' && verifyLine(bytes) !== 'corrupt')
-      // Only its newline is missing: it is added when the file is opened.
+      // Only its newline is missing, which is added when the file is opened.
       this.#takeText(bytes.toString(), 'unverified');
     else if (status === 'torn' && isUnfinished(bytes))
       this.#note('unfinished', 'unfinished: cut off when the session is opened next');
@@ -109,7 +109,7 @@ class Surveyor {
     else this.#unverified += 1;
     if (this.#line === 2) this.#lookAtVersion(text);
     if (this.#isOtherVersion) return;
-    // A line without a checksum has nothing to be checked by but what it says.
+    // A line without a checksum can only be checked by its content.
     const known = this.#line === 1 || status !== 'ok' ? null : PLACE.exec(text);
     if (known !== null) {
       this.#takeEntry(known[1] ?? '', known[2]);
@@ -126,7 +126,7 @@ class Surveyor {
     else if (line.kind === 'bad') this.#note('no-entry', `no entry (${line.reason}): ignored`);
   }
 
-  /** What the lines of another version mean is not known here. One without a version whose entries have parents has lost it. */
+  /** Lines of another version cannot be interpreted. A header without a version whose entries have parents has lost it. */
   #lookAtVersion(text: string): void {
     if (this.#header === undefined || isReadable(this.#header)) return;
     if (this.#header.version > 1 || !text.includes('"parentId":')) this.#isOtherVersion = true;
@@ -136,7 +136,7 @@ class Surveyor {
   #takeEntry(id: string, parentId: string | undefined): void {
     if (this.#ids.has(id)) this.#note('repeated', 'an entry for the second time: ignored');
     else if (parentId !== undefined && !this.#ids.has(parentId)) {
-      // The damaged line before it was its parent: that is one damage, not two.
+      // The damaged line before it was its parent: that counts as one damage, not two.
       if (!this.#isAfterDamage) this.#note('unknown-parent', `the entry before it, ${parentId}, is missing`);
       this.#ids.add(parentId);
     }
@@ -149,5 +149,5 @@ class Surveyor {
   }
 }
 
-/** Where an entry stands in the tree, as we write it: most lines need not be parsed for it. */
+/** Extracts the id and parent of an entry in Polypod's format, so that most lines need not be parsed. */
 const PLACE = /^\{"type":"(?!session")[a-z_]+","id":"([^"\\]+)","parentId":(?:"([^"\\]+)"|null),/;

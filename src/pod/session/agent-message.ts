@@ -1,4 +1,4 @@
 import type { JsonObject } from '../../base/index.ts';
 
-/** A message as pi and xcsh write it. What is not known of it stays in it. */
+/** A message in the format of pi and xcsh. Unknown fields are preserved. */
 export type AgentMessage = JsonObject & { readonly role: string };

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, MESSAGE_DEPTH, objectOf, stringOf, tryParse } from '../../base/index.ts';
 import type { Item, Seal, Wire } from '../../llm/index.ts';
 
-/** What pi and xcsh call the wire that an answer came over. */
+/** pi's and xcsh's names of the provider API that produced an answer. */
 export function apiOf(wire: Wire): string {
   return APIS[wire];
 }
@@ -11,7 +11,7 @@ const APIS: Readonly<Record<Wire, string>> = {
   'openai-chat': 'openai-completions',
   'openai-responses': 'openai-responses',
   gemini: 'google-generative-ai',
-  // Theirs have no such name; it only tells us that thoughts may go back.
+  // Other programs do not use this name; it only tells us that thoughts may be sent back.
   ollama: 'ollama',
 };
 
@@ -27,7 +27,7 @@ const WIRE_BY_API: ReadonlyMap<string, Wire> = new Map([
   ['ollama', 'ollama'],
 ]);
 
-/** The item that a block of an answer stands for; undefined for a block that means nothing to us. */
+/** The item that a block of an answer stands for; undefined for an unknown block. */
 export function itemOfBlock(block: JsonObject, api: string): Item | undefined {
   const wire = WIRE_BY_API.get(api);
   switch (block.type) {
@@ -65,7 +65,7 @@ export function callIdOf(id: string): string {
   return bar > 0 ? id.slice(0, bar) : id;
 }
 
-/** The blocks that show an item of an answer to others; what they cannot say is kept beside them. */
+/** The blocks that show an item of an answer to other programs. What blocks cannot express is stored next to them. */
 export function blocksOfItem(item: Item, api: string): readonly JsonObject[] {
   const wire = WIRE_BY_API.get(api);
   switch (item.type) {
@@ -109,7 +109,7 @@ export function blocksOfItem(item: Item, api: string): readonly JsonObject[] {
   }
 }
 
-/** Empty where the text is no object, or is nested too deep to be written. */
+/** Empty if the text is no object, or is nested too deep to be written. */
 function argumentsIn(text: string): JsonObject {
   return objectOf(tryParse(text, MESSAGE_DEPTH));
 }
@@ -159,7 +159,7 @@ function thoughtSeal(signature: string, wire: Wire | undefined): Sealed {
   return { seal: { wire, data } };
 }
 
-/** Calls that Gemini made and did not sign are still its own; a foreign call would have to say so. */
+/** Calls that Gemini made without a signature are still its own; a foreign call would need a marker. */
 function callSeal(signature: string, wire: Wire | undefined): Sealed {
   if (wire !== 'gemini') return {};
   return { seal: { wire, data: signature === '' ? {} : { signature } } };

@@ -1,7 +1,7 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from '../../base/index.ts';
 import type { Content, Item, ItemOf } from '../../llm/index.ts';
 
-/** Text and images in the spelling of the file. */
+/** Text and images in the format of the file. */
 export function encodeContent(content: readonly Content[]): readonly JsonObject[] {
   return content.map((part) =>
     part.type === 'text'
@@ -10,7 +10,7 @@ export function encodeContent(content: readonly Content[]): readonly JsonObject[
   );
 }
 
-/** Text and images of a message, which may also be plain text. Other parts are left out. */
+/** The text and images of a message, which may also be plain text. Other parts are omitted. */
 export function readContent(content: unknown): readonly Content[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return arrayOf(content).flatMap((part) => partOf(objectOf(part)));
@@ -19,12 +19,12 @@ export function readContent(content: unknown): readonly Content[] {
 function partOf({ type, text, data, mimeType }: JsonObject): Content[] {
   if (type === 'text' && typeof text === 'string') return [{ type, text }];
   if (type !== 'image' || typeof data !== 'string' || typeof mimeType !== 'string') return [];
-  // xcsh keeps large images beside the session file; sent as they are, the provider would refuse the request.
+  // xcsh stores large images next to the session file; a provider would reject the reference.
   if (data.startsWith('blob:')) return [{ type: 'text', text: '[image kept outside of this session file]' }];
   return [{ type, mediaType: mimeType, data }];
 }
 
-/** An item that we wrote ourselves, read again. */
+/** Reads an item that Polypod wrote. */
 export function readItem(value: unknown): Item | undefined {
   if (!isObject(value)) return undefined;
   const seal = sealIn(value.seal);

@@ -10,28 +10,28 @@ import { withAnswer } from './totals.ts';
 import type { SessionTree } from './tree.ts';
 import { spentOn } from './usage.ts';
 
-/** Which model answers. */
+/** A selected model. */
 export interface ModelChoice {
   readonly provider: string;
   readonly modelId: string;
 }
 
-/** What a session comes down to at its leaf. */
+/** The conversation at the leaf of a session. */
 export interface Conversation {
   readonly items: readonly Item[];
-  /** For each item the entry that it came from. */
+  /** The entry of each item. */
   readonly entryIds: readonly string[];
   readonly model?: ModelChoice;
   readonly thinkingLevel?: string;
   readonly name?: string;
-  /** Absent when a part of the way to the leaf is not known. */
+  /** Absent if a part of the path to the leaf has not been loaded. */
   readonly totals?: Totals;
 }
 
 /** The conversation at the leaf, or at another entry. */
 export function conversation(tree: SessionTree, at: string | null = tree.leafId): Conversation {
   const path = tree.path(at);
-  const said = saidOn(path);
+  const said = itemsOnPath(path);
   const name = nameOf(tree);
   return {
     items: said.map(({ item }) => item),
@@ -41,17 +41,17 @@ export function conversation(tree: SessionTree, at: string | null = tree.leafId)
   };
 }
 
-/** A compaction of the conversation, of which the first `replaced` items give way to the summary. */
+/** A compaction of the conversation: the summary replaces the first `replaced` items. */
 export function compactionBody(
   { entryIds }: Pick<Conversation, 'entryIds'>,
   done: { readonly summary: string; readonly replaced: number; readonly tokensBefore: number },
 ): Body {
   const { summary, replaced, tokensBefore } = done;
-  // Nothing kept: the tree puts the compaction's own id there, which no reader finds before it.
+  // If nothing is kept, the tree fills in the compaction's own id, which no reader finds before it.
   return { type: 'compaction', summary, firstKeptEntryId: entryIds[replaced] ?? '', tokensBefore };
 }
 
-/** What has to be known of a conversation by one who will not read what is in front of this. */
+/** A checkpoint with what a reader needs that loads no earlier entries. */
 export function checkpointBody(
   { model, thinkingLevel, name, totals }: Conversation,
   state: Readonly<Record<string, unknown>> = {},
@@ -65,30 +65,30 @@ export function checkpointBody(
   });
 }
 
-interface Said {
+interface ItemWithEntry {
   readonly item: Item;
   readonly entryId: string;
 }
 
-/** The last compaction counts: its summary, what it kept, and what follows. */
-function saidOn(path: readonly Entry[]): readonly Said[] {
+/** Only the last compaction counts: its summary, the entries that it kept, and the entries after it. */
+function itemsOnPath(path: readonly Entry[]): readonly ItemWithEntry[] {
   const at = path.findLastIndex(({ type }) => type === 'compaction');
   const compaction = path[at];
-  if (compaction?.type !== 'compaction') return path.flatMap(saidIn);
+  if (compaction?.type !== 'compaction') return path.flatMap(itemsWithEntry);
   const before = path.slice(0, at);
   const first = before.findIndex(({ id }) => id === compaction.firstKeptEntryId);
   return [
     { item: summaryItem(compaction.summary), entryId: compaction.id },
-    ...(first < 0 ? [] : before.slice(first)).flatMap(saidIn),
-    ...path.slice(at + 1).flatMap(saidIn),
+    ...(first < 0 ? [] : before.slice(first)).flatMap(itemsWithEntry),
+    ...path.slice(at + 1).flatMap(itemsWithEntry),
   ];
 }
 
-function saidIn(entry: Entry): readonly Said[] {
+function itemsWithEntry(entry: Entry): readonly ItemWithEntry[] {
   return itemsIn(entry).map((item) => ({ item, entryId: entry.id }));
 }
 
-/** What an entry puts into the conversation; a compaction does so only when it is the last. */
+/** The items that an entry adds to the conversation; a compaction adds some only if it is the last. */
 function itemsIn(entry: Entry): readonly Item[] {
   switch (entry.type) {
     case 'message':
@@ -149,7 +149,7 @@ function afterFact(settings: Settings, entry: Entry): Settings {
   };
 }
 
-/** The last name given, on whatever branch; an empty one takes it away. */
+/** The last name given on any branch; an empty name removes it. */
 function nameOf(tree: SessionTree): string | undefined {
   let name = tree.header.title;
   for (const entry of tree.entries()) {

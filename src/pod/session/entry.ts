@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/index.ts';
 import type { AgentMessage } from './agent-message.ts';
 
-/** The version of the format that is written; older ones are read, newer ones refused. */
+/** The format version that is written. Older versions are read, newer ones rejected. */
 export const FORMAT_VERSION = 3;
 
 /** The first line of a session file. */
@@ -18,17 +18,17 @@ export interface Header {
   readonly extras?: JsonObject;
 }
 
-/** Where an entry stands in the tree. */
+/** The position of an entry in the tree. */
 export interface Place {
   readonly id: string;
   readonly parentId: string | null;
   /** ISO 8601. */
   readonly timestamp: string;
-  /** Keys of other programs, written again behind ours. */
+  /** Keys of other programs, written after ours. */
   readonly extras?: JsonObject;
 }
 
-/** What an entry says, before it has a place. */
+/** The content of an entry, before it has a position. */
 export type Body =
   | { readonly type: 'message'; readonly message: AgentMessage }
   | {
@@ -43,7 +43,7 @@ export type Body =
       readonly type: 'compaction';
       readonly summary: string;
       readonly shortSummary?: string;
-      /** The oldest entry that stays; the compaction's own id when none does. */
+      /** The oldest kept entry; the compaction's own id if none is kept. */
       readonly firstKeptEntryId: string;
       readonly tokensBefore: number;
       readonly details?: unknown;
@@ -66,18 +66,18 @@ export type Body =
   | { readonly type: 'label'; readonly targetId: string; readonly label?: string }
   | { readonly type: 'session_info'; readonly name: string };
 
-/** A kind that we do not know, or one of ours in a shape that we do not: kept as it was written. */
+/** An unknown kind, or a known kind in an unknown shape. It is preserved as written. */
 export interface UnknownBody {
   readonly type: 'unknown';
   readonly kind: string;
-  /** The whole line without our checksum and outer blanks. */
+  /** The whole line without Polypod's checksum and surrounding white space. */
   readonly raw: string;
 }
 
 /** One line of a session file after the header. */
 export type Entry = (Body | UnknownBody) & Place;
 
-/** The header as a line, without line end and checksum: the store adds both. */
+/** The header as a line, without newline and checksum, which the store adds. */
 export function encodeHeader(header: Header): string {
   const { id, version, timestamp, cwd, title, titleSource, parentSession, extras } = header;
   return JSON.stringify({
@@ -93,7 +93,7 @@ export function encodeHeader(header: Header): string {
   });
 }
 
-/** The entry as a line, without line end and checksum. Keys stand in a fixed order. */
+/** The entry as a line, without newline and checksum. Keys have a fixed order. */
 export function encodeEntry(entry: Entry): string {
   if (entry.type === 'unknown') return entry.raw;
   const { type, id, parentId, timestamp, extras } = entry;

@@ -2,14 +2,14 @@ import { isObject, type JsonObject } from '../../base/index.ts';
 import type { Body, Entry } from './entry.ts';
 
 /**
- * A kind of fact of our own about a session. It is kept as a custom entry that hangs on the leaf, so that others pass
- * over it. The reader takes what it knows and lets other keys be: a later version may say more.
+ * A kind of fact that Polypod records about a session. It is stored as a custom entry under the leaf, which other programs skip.
+ * The reader ignores unknown keys: a later version may add some.
  */
 export interface FactKind<T> {
   readonly customType: string;
-  /** The entry that says it. */
+  /** Creates the entry that records a fact. */
   readonly body: (value: T) => Body;
-  /** What the entry says, if it says a fact of this kind. */
+  /** Returns the fact in an entry, if it is of this kind. */
   readonly in: (entry: Entry) => T | undefined;
 }
 
@@ -29,7 +29,7 @@ export function factKind<T extends object>(
   };
 }
 
-/** Whether an entry is a fact of ours, of whatever kind. */
+/** Whether an entry is a fact of Polypod, of any kind. */
 export function isFact(entry: Entry): boolean {
   return entry.type === 'custom' && entry.customType.startsWith(PREFIX);
 }

@@ -7,13 +7,13 @@ import { readTotals } from './totals.ts';
 const totals: Field<Totals> = (value) => (isObject(value) ? readTotals(value) : undefined);
 const origin = { by: text, door: text };
 
-/** A run began. One without an end was under way when the process died. */
+/** A run started. Without an end, it was active when the process died. */
 export const RUN_START = factKind(
   'run-start',
   record({ runId: text }, { ...origin, taskId: text, overrides: object }),
 );
 
-/** A run ended. `totals` are those of the whole conversation, so that nobody has to add up what came before. */
+/** A run ended. `totals` cover the whole conversation, so that readers need not add up earlier runs. */
 export const RUN_END = factKind(
   'run-end',
   record(
@@ -25,13 +25,13 @@ export const RUN_END = factKind(
   ),
 );
 
-/** A call began while others of its turn wait for a decision: if the process dies, it must not begin again. */
+/** A call started while other calls of its turn wait for a decision: if the process dies, it must not start again. */
 export const TOOL_START = factKind('tool-start', record({ callId: text }, {}));
 
-/** A call ended before those in front of it: its result is kept here until its place in the order comes. */
+/** A call ended before earlier calls of its turn. Its result is stored here until its position in the order comes. */
 export const TOOL_END = factKind('tool-end', record({ callId: text, name: text, message: object }, {}));
 
-/** A message waits for its turn. */
+/** A message was queued. */
 export const QUEUED = factKind(
   'queued',
   record(
@@ -43,7 +43,7 @@ export const QUEUED = factKind(
 /** Messages that will not be delivered. */
 export const UNQUEUED = factKind('unqueued', record({ queueIds: list(text) }, {}));
 
-/** A person is asked about a call. */
+/** An approval was requested. */
 export const APPROVAL_REQUEST = factKind(
   'approval-request',
   record(
@@ -59,7 +59,7 @@ export const APPROVAL_REQUEST = factKind(
   ),
 );
 
-/** The question is settled; the first answer counts. */
+/** The approval was settled; the first decision wins. */
 export const APPROVAL_RESPONSE = factKind(
   'approval-response',
   record(
@@ -73,45 +73,45 @@ export const APPROVAL_RESPONSE = factKind(
   ),
 );
 
-/** All that the pod is set to. Model, thinking level and name also have entries that others read. */
+/** The complete settings of the pod. Model, thinking level and name also have entries that other programs read. */
 export const SETTINGS = factKind('settings', record({ settings: object }, origin));
 
-/** The whole list of steps; it replaces the one before. */
+/** The complete todo list; it replaces the previous one. */
 export const TODOS = factKind('todos', record({ items: list(object) }, {}));
 
-/** A person's own command began. */
+/** A person's shell command started. */
 export const SHELL_START = factKind(
   'shell-start',
   record({ shellId: text, command: text, private: flag }, origin),
 );
 
-/** It ended; what it brought is put into the conversation once no turn is under way. */
+/** The command ended. Its output is added to the conversation once no turn is in progress. */
 export const SHELL_END = factKind('shell-end', record({ shellId: text, message: object }, {}));
 
-/** A command that left no other entry was accepted under an idempotency key; the receipt stands beside it. */
+/** A command without another entry was accepted under an idempotency key; the entry carries its receipt. */
 export const ACCEPTED = factKind('accepted', record({}, {}));
 
-/** Numbers up to this one may have been given out. */
+/** Numbers up to this one may have been assigned. */
 export const MARK = factKind('mark', record({}, {}));
 
-/** The conversation went back to an entry: the line that makes a branch durable. */
+/** The leaf moved to an earlier entry. This entry makes the branch durable. */
 export const BRANCH = factKind('branch', record({}, { from: text }));
 
-/** This file goes on from here on its own: runs, approvals and receipts before it are another session's. */
+/** The fork starts here: earlier runs, approvals and receipts belong to another session. */
 export const FORK = factKind('fork', record({ sessionId: text }, { entryId: text }));
 
-/** A result whose call was lost when the file was damaged: kept for people, and part of no conversation. */
+/** A result whose call was lost when the file was damaged. It is kept for people and is not part of the conversation. */
 export const ORPHANED_RESULT = factKind('orphaned-result', record({ message: object }, {}));
 
-/** A message that lacks what belongs to it, as its line was: kept for people, and part of no conversation. */
+/** The line of a message with missing fields. It is kept for people and is not part of the conversation. */
 export const DAMAGED_ENTRY = factKind('damaged-entry', record({ line: text }, {}));
 
-/** The file was damaged and repaired. What stands before it need not be all that was told of. */
+/** The file was damaged and repaired. Entries before this one may be incomplete. */
 export const REPAIRED = factKind('repaired', record({ original: text }, { lost: amount }));
 
 /**
- * All that else would have to be looked for in front of it. Written after a compaction, so that a long session is
- * opened from its end. `state` is the pod's own.
+ * The state of a pod, so that earlier entries need not be read. Written after a compaction, so that a long session can be opened
+ * from its end. `state` belongs to the pod.
  */
 export const CHECKPOINT = factKind(
   'checkpoint',

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from '../../base/index.ts';
 
-/** Reads a value that we wrote ourselves; undefined when it is not of this shape. */
+/** Reads a value that Polypod wrote; undefined if it has another shape. */
 export type Field<T> = (value: unknown) => T | undefined;
 
 type Fields = Readonly<Record<string, Field<unknown>>>;
 type Read<F extends Fields> = { readonly [K in keyof F]: Exclude<ReturnType<F[K]>, undefined> };
 
-/** An object with these keys; others are let be, and optional ones that are not sound are left out. */
+/** An object with these keys. Other keys are ignored, and invalid optional ones are omitted. */
 export function record<R extends Fields, O extends Fields>(
   required: R,
   optional: O,
@@ -33,12 +33,12 @@ export const object: Field<JsonObject> = (value) => (isObject(value) ? value : u
 
 export const flag: Field<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
 
-/** One of a few words. */
+/** One of a list of strings. */
 export function word<const T extends string>(...words: readonly T[]): Field<T> {
   return (value) => words.find((candidate) => candidate === value);
 }
 
-/** A list; items that are not sound are left out. */
+/** A list; invalid items are omitted. */
 export function list<T>(item: Field<T>): Field<readonly T[]> {
   return (value) =>
     Array.isArray(value)

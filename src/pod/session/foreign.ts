@@ -4,12 +4,12 @@ import { summaryItem } from '../../worker/index.ts';
 import { readContent } from './content.ts';
 import type { AgentMessage } from './agent-message.ts';
 
-/** Something said to the model. */
+/** A message to the model. */
 export function userItem(content: readonly Content[]): Item {
   return { type: 'message', role: 'user', content };
 }
 
-/** What messages that only pi and xcsh write say to the model; nothing for a role that nobody told us of. */
+/** The content for the model of messages that only pi and xcsh write; nothing for an unknown role. */
 export function foreignItems(message: AgentMessage): readonly Item[] {
   switch (message.role) {
     case 'bashExecution':
@@ -30,18 +30,18 @@ export function foreignItems(message: AgentMessage): readonly Item[] {
   }
 }
 
-/** What was learnt on a branch that was left; an empty summary says nothing. */
+/** The summary of an abandoned branch; nothing if it is empty. */
 export function branchSummaryItems(summary: string): readonly Item[] {
   if (summary === '') return [];
   const before = 'The following is a summary of a branch that this conversation came back from:';
   return [userItem(textContent(`${before}\n\n<summary>\n${summary}</summary>`))];
 }
 
-/** A command that a person ran, in pi's words. */
+/** A person's shell command, in pi's wording. */
 function executed(message: AgentMessage, ran: string): readonly Item[] {
   if (message.excludeFromContext === true) return [];
   const { exitCode, fullOutputPath } = message;
-  // The end of its last line is no line of its own.
+  // The final newline does not start another line.
   const output = stringOf(message.output).replace(/\n$/, '');
   let text = `${ran}\n${output === '' ? '(no output)' : `\`\`\`\n${output}\n\`\`\``}`;
   if (message.cancelled === true) text += '\n\n(command cancelled)';

@@ -4,22 +4,22 @@ import { parseLine } from './parse.ts';
 import { type Problem, SessionTree, type Source } from './tree.ts';
 import { readable } from './version.ts';
 
-/** What was read of a session from its end. */
+/** The part of a session that was read from its end. */
 export interface Tail {
   /** Enough for the conversation at the leaf. Earlier entries are missing unless `whole`. */
   readonly tree: SessionTree;
   readonly whole: boolean;
-  /** Lines are counted from the end, the last one is 1. */
+  /** Lines are numbered from the end; the last one is 1. */
   readonly problems: readonly Problem[];
 }
 
 /**
- * How far back to read. `checkpoint`: until the messages, the settings and the pod's own facts are known; without a
- * checkpoint of ours that is the whole file. `compaction`: until the messages are known.
+ * How far back to read. `checkpoint`: until the messages, the settings and the pod's own facts are known; without a checkpoint
+ * that is the whole file. `compaction`: until the messages are known.
  */
 export type Bound = 'checkpoint' | 'compaction';
 
-/** Reads lines newest first and takes no more of them than the context of the leaf needs. */
+/** Reads lines newest first, and only as many as the conversation at the leaf needs. */
 export function contextFromEnd(
   linesBackwards: Iterable<string>,
   header: Header,
@@ -31,7 +31,7 @@ export function contextFromEnd(
   return reader.end();
 }
 
-/** The same line by line, for a file that is read piece by piece. */
+/** The same line by line, for a file that is read in pieces. */
 export class TailReader {
   readonly #header: Header;
   readonly #source: Source;
@@ -39,9 +39,9 @@ export class TailReader {
   readonly #taken: { readonly entry: Entry; readonly line: number }[] = [];
   readonly #problems: Problem[] = [];
   #lines = 0;
-  /** The entry that comes next on the way to the root; undefined before the leaf is known. */
+  /** The next entry on the path to the root; undefined before the leaf is known. */
   #wanted: string | null | undefined;
-  /** The oldest entry that the last compaction on the way kept. */
+  /** The oldest entry that the last compaction on the path kept. */
   #firstKept: string | undefined;
   #hasMessages = false;
   #hasSettings: boolean;
@@ -52,7 +52,7 @@ export class TailReader {
     this.#hasSettings = bound === 'compaction';
   }
 
-  /** Takes the line before the last one taken; false once no more is needed. */
+  /** Adds the line before the last one added. Returns false once no more lines are needed. */
   take(text: string): boolean {
     this.#lines += 1;
     const line = parseLine(text);
@@ -61,14 +61,14 @@ export class TailReader {
     return !this.#isEnough;
   }
 
-  /** The tree of all that was taken. */
+  /** The tree of all lines that were added. */
   end(): Tail {
     const tree = new SessionTree(this.#header, this.#source);
     const whole = !this.#isEnough;
     const problems = [...this.#problems];
     for (const { entry, line } of this.#taken.toReversed()) {
       const reason = tree.objection(entry);
-      // In a part of a file parents are missing because they were not read.
+      // In a part of a file, parents are missing because they have not been read.
       if (reason !== undefined && whole) problems.push({ line, reason });
       tree.add(entry);
     }

@@ -8,10 +8,10 @@ import { foreignItems, userItem } from './foreign.ts';
 import { differenceOf, encodeAnswer, followSteps, patched } from './recipe.ts';
 import { encodeUsage, usageNotes } from './usage.ts';
 
-/** How an answer ended, in the words of the file. */
+/** How an answer ended, in the file's terms. */
 export type FileStopReason = 'stop' | 'length' | 'toolUse' | 'error' | 'aborted';
 
-/** All of an answer but its items. */
+/** An answer without its items. */
 export interface Answer {
   readonly wire: Wire;
   readonly provider: string;
@@ -20,21 +20,21 @@ export interface Answer {
   readonly usage?: Usage;
   readonly cost?: Cost;
   readonly errorMessage?: string;
-  /** In milliseconds, as everywhere inside messages. */
+  /** In milliseconds, as in all messages. */
   readonly timestamp: number;
 }
 
 type MessageItem = ItemOf<'message'>;
 type ResultItem = ItemOf<'tool-result'>;
 
-/** A person's message, or one of the system's. */
+/** A user or system message. */
 export function inputMessage(item: MessageItem, timestamp: number): AgentMessage {
   const role = item.role === 'system' ? 'developer' : 'user';
   const message = { role, content: encodeContent(item.content), timestamp };
   return withNotes(message, noteFor(item, plainItems(message)));
 }
 
-/** An answer as one message, its blocks in order. */
+/** An answer as one message with its blocks in order. */
 export function answerMessage(items: readonly Item[], answer: Answer): AgentMessage {
   const { wire, provider, model, stopReason, errorMessage, timestamp } = answer;
   const api = apiOf(wire);
@@ -48,13 +48,13 @@ export function answerMessage(items: readonly Item[], answer: Answer): AgentMess
   });
 }
 
-/** An answer that broke off, with what there is of it: for people to see, and for nobody to send again. */
+/** An interrupted answer with its partial content. It is shown to people and not sent to a model. */
 export function brokenMessage(items: readonly Item[], answer: Answer): AgentMessage {
   const { content } = encodeAnswer(items, apiOf(answer.wire));
   return { ...answerMessage([], answer), content };
 }
 
-/** The result of a call. The tool's name stands beside it for readers that do not look for the call. */
+/** The result of a call. It includes the tool's name, for readers that do not look up the call. */
 export function resultMessage(
   item: ResultItem,
   toolName: string,
@@ -73,7 +73,7 @@ export function resultMessage(
   return withNotes(message, noteFor(item, plainItems(message)));
 }
 
-/** A list of items as messages: neighbouring items of the model become one answer. */
+/** Converts items to messages: adjacent items of the model become one answer. */
 export function messagesOf(items: readonly Item[], answer: Answer): readonly AgentMessage[] {
   const messages: AgentMessage[] = [];
   const names = new Map<string, string>();
@@ -97,8 +97,8 @@ export function messagesOf(items: readonly Item[], answer: Answer): readonly Age
 }
 
 /**
- * The word for an answer's end. Others leave `error` and `aborted` answers out of what they send; one whose calls have
- * results must stay, or the results would answer nothing.
+ * The stop reason of an answer. Other programs omit `error` and `aborted` answers from requests. An answer whose calls have
+ * results must stay, or the results would have no call.
  */
 export function fileStopReason(
   outcome: 'completed' | 'cancelled' | 'failed',
@@ -110,7 +110,9 @@ export function fileStopReason(
   return reason === 'max-tokens' || reason === 'context-full' ? 'length' : 'stop';
 }
 
-/** What a message puts into the conversation: exactly our items where we wrote it, the sense of it where others did. */
+/**
+ * The items that a message adds to the conversation: exactly our items if Polypod wrote it, a translation if another program did.
+ */
 export function itemsOf(message: AgentMessage): readonly Item[] {
   const plain = plainItems(message);
   if (!isObject(message.polypod)) return plain;
@@ -150,7 +152,7 @@ function textsOf(message: AgentMessage): readonly string[] {
   return blocksIn(message).flatMap(({ type, text }) => (type === 'text' ? [stringOf(text)] : []));
 }
 
-/** Broken answers may hold half a thought or half a call; pi sends none of them again. */
+/** Interrupted answers may contain half a thought or half a call; pi does not send them again. */
 function isBroken({ stopReason }: AgentMessage): boolean {
   return stopReason === 'error' || stopReason === 'aborted';
 }
@@ -164,7 +166,7 @@ function noteFor(item: Item, [read]: readonly Item[]): JsonObject {
   return set === undefined ? {} : { set };
 }
 
-/** Our own key, last, and only where there is something to say. */
+/** Polypod's own key comes last, and only if it has content. */
 function withNotes(message: AgentMessage, notes: JsonObject): AgentMessage {
   return Object.keys(notes).length === 0 ? message : { ...message, polypod: notes };
 }

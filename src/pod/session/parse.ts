@@ -2,15 +2,15 @@ import { isObject, type JsonObject, numberOf, tryParse } from '../../base/index.
 import type { AgentMessage } from './agent-message.ts';
 import type { Body, Entry, Header } from './entry.ts';
 
-/** What a line of a session file turned out to be. */
+/** The parsed content of a line of a session file. */
 export type Line =
   | { readonly kind: 'header'; readonly header: Header }
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'blank' }
-  /** Neither: skipped, and the reason told. */
+  /** Neither: the line is skipped, and the reason reported. */
   | { readonly kind: 'bad'; readonly reason: string };
 
-/** Reads one line, with our checksum or without; whether the checksum is right is the store's business. */
+/** Parses a line with or without a checksum. The store verifies checksums. */
 export function parseLine(text: string): Line {
   if (text.trim() === '') return { kind: 'blank' };
   const value = tryParse(text);
@@ -22,7 +22,7 @@ export function parseLine(text: string): Line {
   return { kind: 'entry', entry: entryOf(value, value.type, value.id, text) };
 }
 
-/** The entry in a line, or undefined when there is none. */
+/** The entry in a line, or undefined. */
 export function parseEntry(text: string): Entry | undefined {
   const line = parseLine(text);
   return line.kind === 'entry' ? line.entry : undefined;
@@ -59,7 +59,7 @@ function entryOf(value: JsonObject, kind: string, id: string, text: string): Ent
 
 function bodyOf(value: JsonObject): Body | undefined {
   const { summary, customType, details, timestamp } = value;
-  // Without a time the line would be written again with another one.
+  // Without a time, writing the line again would give it another one.
   if (typeof timestamp !== 'string') return undefined;
   switch (value.type) {
     case 'message':
@@ -153,7 +153,7 @@ function extrasOf(value: JsonObject, known: ReadonlySet<string>): { readonly ext
   return others.length === 0 ? {} : { extras: Object.fromEntries(others) };
 }
 
-/** Without the keys that have no value. */
+/** Removes keys without a value. */
 function given<T extends JsonObject>(fields: T): Partial<T> {
   const { ...kept } = fields;
   for (const key in kept) if (kept[key] === undefined) delete kept[key];
@@ -161,8 +161,7 @@ function given<T extends JsonObject>(fields: T): Partial<T> {
 }
 
 /**
- * The line as a record that the store takes: blanks at its ends mean nothing, and `crc`, which the store puts last on
- * every line of ours, it puts there again.
+ * The line as a record for the store, without surrounding white space and without `crc`, which the store appends to every line.
  */
 function rawOf(line: string): string {
   return line

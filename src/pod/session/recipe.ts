@@ -4,15 +4,15 @@ import { blocksOfItem, itemOfBlock } from './block.ts';
 import { readItem } from './content.ts';
 
 /**
- * How our items come back from the blocks that others see. One step per item: 1 for a block that says it all, else how
- * many blocks it took and what they do not say.
+ * How to restore our items from the blocks that other programs see. One step per item: 1 for a block that contains everything,
+ * else the number of its blocks and what they do not contain.
  */
 export type Step =
   | 1
   | { readonly take: 1; readonly set?: JsonObject; readonly spaced?: true }
   | { readonly take: number; readonly item: Item };
 
-/** The blocks of an answer, and the steps back; no steps where the blocks say it all. */
+/** The blocks of an answer, and the steps that restore its items; no steps if the blocks contain everything. */
 export function encodeAnswer(
   items: readonly Item[],
   api: string,
@@ -37,7 +37,7 @@ function stepFor(item: Item, blocks: readonly JsonObject[], api: string): Step {
   return { take: 1, spaced: true, ...(set && { set }) };
 }
 
-/** The items of an answer, by its steps; undefined when they do not fit the blocks, so that the blocks alone count. */
+/** Restores the items of an answer. Undefined if the steps do not match the blocks: then only the blocks count. */
 export function followSteps(
   steps: unknown,
   content: readonly JsonObject[],
@@ -58,7 +58,7 @@ export function followSteps(
   return at === content.length ? items : undefined;
 }
 
-/** Whether a call's arguments are spaced as several models do it: then they need not be written twice. */
+/** Whether a call's arguments are spaced as several models do it: then they need not be stored twice. */
 function isSpaced(item: Item, block: JsonObject): boolean {
   if (item.type !== 'tool-call' || !item.arguments.includes('": ')) return false;
   return spacedJson(block.arguments) === item.arguments;
@@ -68,7 +68,7 @@ function spacedCall(item: Item, block: JsonObject): Item {
   return item.type === 'tool-call' ? { ...item, arguments: spacedJson(block.arguments) } : item;
 }
 
-/** JSON with a space behind every comma and colon. */
+/** JSON with a space after every comma and colon. */
 function spacedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spacedJson).join(', ')}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -76,14 +76,14 @@ function spacedJson(value: unknown): string {
   return `{${fields.join(', ')}}`;
 }
 
-/** What has to be set to get from the one to the other; null for a key that has to go. */
+/** The difference between two objects; null for a key to remove. */
 export function differenceOf(from: Item, to: Item): JsonObject | undefined {
   const [before, after]: JsonObject[] = [{ ...from }, { ...to }];
   const keys = Object.keys({ ...before, ...after }).filter((key) => !isSame(before?.[key], after?.[key]));
   return keys.length === 0 ? undefined : Object.fromEntries(keys.map((key) => [key, after?.[key] ?? null]));
 }
 
-/** The item with the difference put back. */
+/** Applies the difference to an item. */
 export function patched(item: Item, difference: unknown): Item | undefined {
   if (!isObject(difference)) return item;
   const changed = Object.entries({ ...item, ...difference }).filter(([, value]) => value !== null);

@@ -3,7 +3,7 @@ import { printedText, type ToolOutput } from '../../tools/index.ts';
 import type { AgentMessage } from './agent-message.ts';
 import { itemsOf } from './messages.ts';
 
-/** A command that a person ran, as a message in pi's format. */
+/** A person's shell command, as a message in pi's format. */
 export function shellMessage(
   command: string,
   output: ToolOutput,
@@ -23,7 +23,7 @@ export function shellMessage(
   };
 }
 
-/** What the model reads of it; nothing of what is private. */
+/** The text for the model; nothing if the command is private. */
 export function shellItem(message: AgentMessage) {
   return itemsOf(message)[0];
 }

@@ -3,7 +3,7 @@ import type { Item } from '../../llm/index.ts';
 import type { Totals } from '../../worker/index.ts';
 import type { Spent } from './usage.ts';
 
-/** With one more answer. A sum with an unknown cost in it has none. */
+/** Adds an answer. A sum that includes an unknown cost is unknown. */
 export function withAnswer(totals: Totals, items: readonly Item[], { usage, cost }: Spent): Totals {
   const { cost: before, ...counts } = totals;
   const after = {
@@ -17,7 +17,7 @@ export function withAnswer(totals: Totals, items: readonly Item[], { usage, cost
   return before === undefined || cost === undefined ? after : { ...after, cost: before + cost.total };
 }
 
-/** Totals that we wrote ourselves, read again. */
+/** Reads totals that Polypod wrote. */
 export function readTotals(value: JsonObject): Totals {
   const count = (key: string) => numberOf(value[key]) ?? 0;
   const cost = numberOf(value.cost);

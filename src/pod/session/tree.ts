@@ -4,22 +4,22 @@ import { parseLine } from './parse.ts';
 import { readable } from './version.ts';
 
 /**
- * A line, counted from 1, that was skipped, or whose parent is missing: then what came before is not part of its
- * conversation. What stood there is not repeated: it may be private.
+ * A line, counted from 1, that was skipped or whose parent is missing: entries before it are then not part of its conversation.
+ * The content is not repeated, because it may be private.
  */
 export interface Problem {
   readonly line: number;
   readonly reason: string;
 }
 
-/** Where a tree gets the ids and times of its new entries from. */
+/** The source of ids and times of new entries. */
 export interface Source {
-  /** Any 8 hex digits; one that is taken is asked for again. */
+  /** Any 8 hex digits; called again if the id is taken. */
   readonly newId: () => string;
   readonly now: () => Date;
 }
 
-/** A tree that was read, and what was skipped on the way. */
+/** A tree that was read, and the problems of skipped lines. */
 export interface Reading {
   readonly tree: SessionTree;
   readonly problems: readonly Problem[];
@@ -27,7 +27,7 @@ export interface Reading {
 
 interface Node {
   readonly entry: Entry;
-  /** The node itself, not its id: an entry can only hang on one before it, so there are no circles. */
+  /** The node itself, not its id: a parent always comes first, so there are no cycles. */
   readonly parent: Node | undefined;
   readonly children: Entry[];
 }
@@ -47,7 +47,7 @@ export class SessionTree {
     for (const entry of entries) this.add(entry);
   }
 
-  /** Reads a whole file. Throws when it is no session file, or one of a newer format: then it must not be touched. */
+  /** Reads a whole file. Throws if it is not a session file, or has a newer format: then it must not be changed. */
   static read(lines: Iterable<string>, source: Source): Reading {
     let tree: SessionTree | undefined;
     const problems: Problem[] = [];
@@ -69,12 +69,12 @@ export class SessionTree {
     return { tree, problems };
   }
 
-  /** The entry that the next one hangs on; null before the first. */
+  /** The parent of the next entry; null before the first. */
   get leafId(): string | null {
     return this.#leaf?.entry.id ?? null;
   }
 
-  /** How many entries there are, on all branches. */
+  /** The number of entries on all branches. */
   get size(): number {
     return this.#nodes.size;
   }
@@ -83,17 +83,17 @@ export class SessionTree {
     return this.#nodes.get(id)?.entry;
   }
 
-  /** All entries in the order of the file. */
+  /** All entries in file order. */
   *entries(): Generator<Entry> {
     for (const { entry } of this.#nodes.values()) yield entry;
   }
 
-  /** What hangs on an entry, oldest first; on null the roots, orphans among them. */
+  /** The children of an entry, oldest first; for null the roots, including orphans. */
   children(id: string | null): readonly Entry[] {
     return id === null ? this.#roots : (this.#nodes.get(id)?.children ?? []);
   }
 
-  /** From the root to an entry, to the leaf if none is named. */
+  /** The path from the root to an entry, by default to the leaf. */
   path(id: string | null = this.leafId): readonly Entry[] {
     const path: Entry[] = [];
     for (let at = id === null ? undefined : this.#known(id); at !== undefined; at = at.parent)
@@ -101,12 +101,12 @@ export class SessionTree {
     return path.toReversed();
   }
 
-  /** People's names for entries, by entry. */
+  /** Labels by entry. */
   get labels(): ReadonlyMap<string, string> {
     return this.#labels;
   }
 
-  /** Gives the body a place under the leaf, makes it the leaf and answers with what has to be written. */
+  /** Appends an entry under the leaf, makes it the leaf and returns it to be written. */
   append(body: Body, extras?: JsonObject): Entry {
     const id = this.#freeId();
     const own = body.type === 'compaction' && body.firstKeptEntryId === '' ? { firstKeptEntryId: id } : {};
@@ -117,13 +117,13 @@ export class SessionTree {
     return entry;
   }
 
-  /** What is wrong with an entry that would be added now. */
+  /** The problem of an entry if it were added now. */
   objection({ id, parentId }: Entry): string | undefined {
     if (this.#nodes.has(id)) return 'an id for the second time';
     return parentId === null || this.#nodes.has(parentId) ? undefined : 'an unknown parent';
   }
 
-  /** Takes an entry that has its place and makes it the leaf. The first with an id counts: false for a later one. */
+  /** Adds an entry that has a position, and makes it the leaf. Returns false for a duplicate id: the first entry wins. */
   add(entry: Entry): boolean {
     if (this.#nodes.has(entry.id)) return false;
     const parent = entry.parentId === null ? undefined : this.#nodes.get(entry.parentId);
@@ -136,17 +136,14 @@ export class SessionTree {
   }
 
   /**
-   * Goes back to an entry, or before the first. The file only knows of it once an entry that hangs there is written:
-   * append one before the branch is acknowledged.
+   * Moves the leaf to an entry, or before the first. The file records it only with the next entry: append one before the branch
+   * is acknowledged.
    */
   branchTo(id: string | null): void {
     this.#leaf = id === null ? undefined : this.#known(id);
   }
 
-  /**
-   * The way to an entry as a session of its own: same ids, same times. Labels that were given from elsewhere follow at
-   * the end.
-   */
+  /** The path to an entry as a new session with the same ids and times. Labels from other branches are appended. */
   fork(id: string | null, header: Header): SessionTree {
     const fork = new SessionTree(header, this.#source, id === null ? [] : this.path(id));
     const targets = [...fork.#nodes.keys()];

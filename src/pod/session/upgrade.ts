@@ -2,8 +2,8 @@ import { isObject, type JsonObject, numberOf, objectOf, tryParse } from '../../b
 import { FORMAT_VERSION } from './entry.ts';
 
 /**
- * The lines of a version 1 file as version 3: one entry hangs on the other, and a compaction names the first kept entry
- * by id instead of by line. Lines that cannot be read are left out. For a copy: the old file stays.
+ * Converts the lines of a version 1 file to version 3: each entry gets the previous one as its parent, and a compaction names the
+ * first kept entry by id instead of by line. Unreadable lines are omitted. For a copy: the old file stays.
  */
 export function upgradeLines(lines: Iterable<string>, newId: () => string): readonly string[] {
   const values = [...lines].map((line) => tryParse(line)).filter(isObject);

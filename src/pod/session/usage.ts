@@ -1,17 +1,17 @@
 import { isObject, type JsonObject, numberOf, objectOf } from '../../base/index.ts';
 import type { Cost, Usage } from '../../llm/index.ts';
 
-/** What an answer used and cost; what is not known is absent. */
+/** The usage and cost of an answer; unknown values are absent. */
 export interface Spent {
   readonly usage?: Usage;
   readonly cost?: Cost;
 }
 
-/** Complete, because readers of the format add it up without a look; unknown becomes 0 there. */
+/** Complete, because readers of the format add it up unchecked; unknown values become 0. */
 export function encodeUsage({ usage, cost }: Spent): JsonObject {
   const cacheRead = usage?.cacheReadInputTokens ?? 0;
   const cacheWrite = usage?.cacheCreationInputTokens ?? 0;
-  // Theirs counts only what was neither read from nor written to the cache.
+  // Their count excludes tokens that were read from or written to the cache.
   const input = Math.max(0, (usage?.inputTokens ?? 0) - cacheRead - cacheWrite);
   const output = usage?.outputTokens ?? 0;
   const totalTokens = usage?.totalTokens ?? input + output + cacheRead + cacheWrite;
@@ -25,7 +25,7 @@ function encodeCost(cost: Cost | undefined): JsonObject {
 
 const NO_COST: Cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
 
-/** What their fields cannot say: which of the zeros are unknown. */
+/** What those fields cannot express: which zeros are unknown. */
 export function usageNotes(spent: Spent): JsonObject {
   const read = plainSpent({ usage: encodeUsage(spent) });
   return {
@@ -34,7 +34,7 @@ export function usageNotes(spent: Spent): JsonObject {
   };
 }
 
-/** What an assistant message says that it used, in our counting. */
+/** The usage in an assistant message, counted our way. */
 export function spentOn(message: JsonObject): Spent {
   const notes = objectOf(message.polypod);
   const plain = plainSpent(message);
@@ -77,7 +77,7 @@ const COUNTS = [
   'reasoningTokens',
 ] as const;
 
-/** The counts alone, in one order, without what is not a number. */
+/** The counts in a fixed order, without values that are not numbers. */
 function counted(usage: { readonly [K in (typeof COUNTS)[number]]?: unknown }): Usage {
   const found = COUNTS.flatMap((key) => {
     const count = numberOf(usage[key]);

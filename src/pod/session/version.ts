@@ -1,7 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import { FORMAT_VERSION, type Header } from './entry.ts';
 
-/** The header, unless what follows it cannot be read: entries of version 1 have no ids, newer ones are not known. */
+/** Returns the header. Throws if the entries cannot be read: version 1 has no ids, and newer versions are unknown. */
 export function readable(header: Header): Header {
   if (isReadable(header)) return header;
   const { version } = header;
@@ -10,7 +10,7 @@ export function readable(header: Header): Header {
   throw new PolypodError('conflict', `${found}: ${next}; the file is left as it is`);
 }
 
-/** Whether the lines after the header are of a version that is known here. */
+/** Whether the version of the lines after the header is known. */
 export function isReadable({ version }: Header): boolean {
   return version >= 2 && version <= FORMAT_VERSION;
 }

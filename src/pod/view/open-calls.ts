@@ -6,7 +6,7 @@ export interface OpenCall {
   readonly name: string;
 }
 
-/** Calls of the last answer that have no result: every new prompt closes what is left open. */
+/** The calls of the last answer without a result. Every new prompt closes them. */
 export function openCallsIn(items: readonly Item[]): readonly OpenCall[] {
   const answered = new Set<string>();
   const open: OpenCall[] = [];

@@ -2,13 +2,13 @@ import type { Approval, PodState } from '../event.ts';
 import { type OpenCall, openCallsIn } from './open-calls.ts';
 import type { PodView } from './view.ts';
 
-/** The one word for what a pod is doing. */
+/** The state of a pod. */
 export function stateOf(view: PodView, isActive: boolean): PodState {
   const { run, lastRun, items } = view;
   const pending = view.approvals.pending();
   if (isActive) {
     const isAsked = pending.some(({ runId, podId }) => podId !== undefined || runId === run?.runId);
-    // A question from before a restart belongs to the run that this one goes on with.
+    // An approval from before a restart belongs to the run that this one continues.
     return run !== undefined && (isAsked || (pending.length > 0 && isAbout(pending, openCallsIn(items))))
       ? 'waiting'
       : 'running';

@@ -3,13 +3,13 @@ import { type Content, textOf } from '../../llm/index.ts';
 import type { RunOutcome } from '../../worker/index.ts';
 import type { Queued, RunPurpose } from '../event.ts';
 
-/** A task: a prompt under a client's own name for it. */
+/** A task: a prompt with an id of the client. */
 export interface TaskView {
   readonly runId?: string;
   readonly status: 'pending' | 'running' | RunOutcome['status'];
-  /** The beginning of what was asked. */
+  /** The start of the prompt. */
   readonly prompt?: string;
-  /** The agent over HTTP that it was submitted to. */
+  /** The agent that it was submitted to over HTTP. */
   readonly agent?: string;
   /** Whether one of its calls was denied. */
   readonly denied?: boolean;
@@ -19,19 +19,19 @@ export interface TaskView {
 export class TaskIndex {
   readonly #tasks = new Map<string, TaskView>();
 
-  /** A prompt waits for its turn. */
+  /** A prompt was queued. */
   queue({ taskId, content, overrides }: Pick<Queued, 'taskId' | 'content' | 'overrides'>): void {
     if (taskId === undefined) return;
     this.set(taskId, { status: 'pending', ...agentIn(overrides) });
     this.describe(taskId, content);
   }
 
-  /** A run begins, or goes on after a pause. */
+  /** A run starts, or resumes after a pause. */
   begin({ taskId, runId, overrides }: RunPurpose & { readonly runId: string }): void {
     if (taskId !== undefined) this.set(taskId, { runId, status: 'running', ...agentIn(overrides) });
   }
 
-  /** Keeps what was asked; the first prompt counts. */
+  /** Records the prompt; the first one counts. */
   describe(taskId: string | undefined, content: readonly Content[]): void {
     const task = this.#tasks.get(taskId ?? '');
     if (taskId === undefined || task === undefined || task.prompt !== undefined) return;
@@ -43,7 +43,7 @@ export class TaskIndex {
     if (taskId !== undefined && task !== undefined) this.set(taskId, { ...task, denied: true });
   }
 
-  /** What is not said stays as it was. */
+  /** Absent fields keep their values. */
   set(taskId: string, task: TaskView): void {
     this.#tasks.set(taskId, { ...this.#tasks.get(taskId), ...task });
     const [oldest] = this.#tasks.keys();

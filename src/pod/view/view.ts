@@ -5,14 +5,14 @@ import type { Approval, Lane, PodFact, PodState, Queued, RunPurpose, Settlement 
 import { DEFAULT_SETTINGS, type PodSettings } from '../settings.ts';
 import { TaskIndex } from './task-book.ts';
 
-/** A part of an answer that is being written, or was just finished: from its start, for those who come late. */
+/** A block of an answer that is being streamed or was just finished, from its start, for clients that join late. */
 export type BlockView = BlockHead & {
   readonly index: number;
   readonly open: boolean;
   readonly text: string;
 };
 
-/** A call that runs; `text` is the end of what it has brought so far. */
+/** A running call; `text` is the end of its output so far. */
 export interface ToolView {
   readonly call: CallLine;
   readonly text: string;
@@ -30,31 +30,28 @@ export interface RunView extends RunPurpose {
   readonly runId: string;
 }
 
-/**
- * What is known of a pod now: the sum of all its events. Everything that is decided about a command is decided by this,
- * and everything that changes it is an event.
- */
+/** The current state of a pod: the sum of all its events. Commands are checked against it, and only events change it. */
 export class PodView {
   state: PodState = 'idle';
   settings: PodSettings = DEFAULT_SETTINGS;
   todos: readonly TodoItem[] = [];
   items: Item[] = [];
   turn = 0;
-  /** The run under way. */
+  /** The current run. */
   run: RunView | undefined;
   lastRun: (RunView & { readonly outcome: RunOutcome }) | undefined;
-  /** Tokens in the context at the last answer. */
+  /** The tokens in the context at the last answer. */
   contextTokens = 0;
   compacting = false;
   readonly queue: Queued[] = [];
   readonly approvals = new ApprovalIndex();
   readonly tools = new Map<string, ToolView>();
   readonly shells = new Map<string, ShellView>();
-  /** The last tasks and where they stand. */
+  /** The last tasks and their states. */
   tasks = new TaskIndex();
   #blocks = new Map<number, OpenBlock>();
 
-  /** The blocks of the answer under way, in order. */
+  /** The blocks of the current answer in order. */
   blocks(): readonly BlockView[] {
     return [...this.#blocks.entries()].map(([index, { head, pieces, open }]) => ({
       ...head,
@@ -68,7 +65,7 @@ export class PodView {
     return this.queue.filter((queued) => queued.lane === lane);
   }
 
-  /** Takes in an event. Deltas come by the ten thousand: their cost must not depend on what came before. */
+  /** Applies an event. Deltas are frequent: their cost must not depend on the number of earlier events. */
   apply(fact: PodFact): void {
     switch (fact.type) {
       case 'block-start':
@@ -87,7 +84,7 @@ export class PodView {
         this.#endTask(fact.runId, fact.outcome.status);
         this.lastRun = { ...(this.run ?? this.lastRun), runId: fact.runId, outcome: fact.outcome };
         this.run = undefined;
-        // A turn that a kill cut before its answer has left nothing: its number is given again.
+        // A turn that was killed before its answer left nothing, so its number is reused.
         this.turn = fact.conversation?.turns ?? this.turn;
         this.#blocks.clear();
         this.tools.clear();
@@ -103,7 +100,7 @@ export class PodView {
         this.#blocks.clear();
         return;
       case 'retry-start':
-        // What of the broken answer is kept has become input.
+        // The kept part of the interrupted answer has become input.
         this.#blocks.clear();
         return;
       case 'llm-end':
@@ -181,7 +178,7 @@ export class PodView {
         this.shells.delete(fact.shellId);
         return;
       case 'recovered':
-        // Whatever was under way ended without a word.
+        // Everything that was active ended unexpectedly.
         this.compacting = false;
         this.#blocks.clear();
         this.tools.clear();
@@ -222,7 +219,7 @@ export class PodView {
     }
   }
 
-  /** Of a turn that a crash has parted, some results are there already. */
+  /** Some results of an interrupted turn may already be present. */
   #unanswered(results: readonly Item[]): readonly Item[] {
     const last = this.items.findLastIndex(({ type }) => type === 'tool-call');
     const answered = new Set(
@@ -231,7 +228,7 @@ export class PodView {
     return results.filter((item) => !('callId' in item) || !answered.has(item.callId));
   }
 
-  /** Also one that waited for a decision in a process before this one, and is cancelled here. */
+  /** Also for a run that waited for a decision in an earlier process, and is cancelled here. */
   #endTask(runId: string, status: RunOutcome['status']): void {
     const { taskId } = this.run ?? (this.lastRun?.runId === runId ? this.lastRun : undefined) ?? {};
     if (taskId !== undefined) this.tasks.set(taskId, { runId, status });
@@ -251,18 +248,20 @@ interface OpenBlock {
   open: boolean;
 }
 
-/** An approval and, once there is an answer, that. */
+/** An approval with its settlement, if any. */
 export interface Asked {
   readonly approval: Approval;
   readonly settlement?: Settlement;
 }
 
-/** All questions of a pod: those that wait, and the last ones that were settled, so that a late answer can be told by whom. */
+/**
+ * The approvals of a pod: the pending ones and the last settled ones, so that a late decision can be answered with who decided.
+ */
 export class ApprovalIndex {
   readonly #asked = new Map<string, Asked>();
-  /** Kept apart: after every event, deltas too, it is asked whether there are any. */
+  /** Stored separately, because it is checked after every event, including deltas. */
   #pending: readonly Approval[] = [];
-  /** The questions about calls of the last answer: only they may be answered by an earlier decision. */
+  /** The approvals of the last answer's calls: only these can reuse an earlier decision. */
   readonly #ofTurn = new Map<string, string>();
 
   open(approval: Approval): void {
@@ -272,14 +271,14 @@ export class ApprovalIndex {
       this.#ofTurn.set(approval.callId, approval.approvalId);
   }
 
-  /** What comes now are other calls, even under names that were used before. */
+  /** Later calls are different ones, even if their ids were used before. */
   beginTurn(): void {
     this.#ofTurn.clear();
   }
 
   settle(approvalId: string, settlement: Settlement): void {
     const asked = this.#asked.get(approvalId);
-    // Set again at the end: the oldest settled ones are the first to be forgotten.
+    // Insert again at the end, so that the oldest settled approvals are removed first.
     if (asked === undefined || !this.#asked.delete(approvalId)) return;
     this.#asked.set(approvalId, { ...asked, settlement });
     this.#pending = this.#without(approvalId);
@@ -290,7 +289,7 @@ export class ApprovalIndex {
     return this.#asked.get(approvalId);
   }
 
-  /** The question about a call of the last answer. */
+  /** The approval of a call of the last answer. */
   about(callId: string): Asked | undefined {
     return this.#asked.get(this.#ofTurn.get(callId) ?? '');
   }
@@ -299,7 +298,7 @@ export class ApprovalIndex {
     return this.#pending;
   }
 
-  /** Whether a call of the pod's own run waits for a decision; questions of child pods do not count. */
+  /** Whether a call of the pod's own run waits for a decision. Approvals of child pods do not count. */
   hasOwnCall(): boolean {
     return this.pending().some(
       ({ callId, runId, podId }) => callId !== undefined && runId !== undefined && podId === undefined,

@@ -31,14 +31,14 @@ import { counting, HEADER, linesOf, said, spaced } from './stage.ts';
 const USAGE =
   '{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}';
 
-/** The smallest file that xcsh loaded, from the spec. */
+/** The smallest file that xcsh loads, from the spec. */
 const SMALLEST = [
   '{"type":"session","version":3,"id":"my-own-id","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/some/dir"}',
   '{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"hi","timestamp":1}}',
   `{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"yo"}],"api":"x","provider":"p","model":"m","usage":${USAGE},"stopReason":"stop","timestamp":2}}`,
 ];
 
-/** As xcsh writes: settings first, its own kinds between, the title in the header. */
+/** As xcsh writes: settings first, its own kinds in between, the title in the header. */
 const XCSH = [
   '{"type":"session","version":3,"id":"0198a0b1c2d3e4f5","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/some/dir","title":"A title","titleSource":"auto","profile":"work"}',
   '{"type":"model_change","id":"b0000001","parentId":null,"timestamp":"2026-01-01T00:00:00.001Z","model":"openrouter/x/y","role":"default"}',
@@ -54,8 +54,8 @@ const XCSH = [
 
 const read = (lines: readonly string[]) => SessionTree.read(lines, counting());
 
-describe('files of others', () => {
-  it('the smallest one', () => {
+describe('files of other programs', () => {
+  it('reads the smallest file', () => {
     const { tree, problems } = read(SMALLEST);
     expect(problems).toEqual([]);
     expect(conversation(tree)).toMatchObject({
@@ -67,7 +67,7 @@ describe('files of others', () => {
     expect(linesOf(tree)).toEqual(SMALLEST);
   });
 
-  it('one of xcsh', () => {
+  it('reads a file of xcsh', () => {
     const { tree, problems } = read(XCSH);
     expect(problems).toEqual([]);
     const { items, entryIds, model, thinkingLevel, name } = conversation(tree);
@@ -82,13 +82,13 @@ describe('files of others', () => {
     expect(name).toBe('A title');
   });
 
-  it('lose nothing when they are written again; kinds that we do not know not a byte', () => {
+  it('lose nothing when written again; unknown kinds keep every byte', () => {
     const again = linesOf(read(XCSH).tree);
     again.forEach((line, at) => expect(JSON.parse(line)).toMatchObject(JSON.parse(XCSH[at] ?? '')));
     expect([again[3], again[5]]).toEqual([XCSH[3], XCSH[5]]);
   });
 
-  it('siblings under one parent: the later line is the active branch', () => {
+  it('take the later of two siblings as the active branch', () => {
     const sibling = SMALLEST[2]?.replace('aaaa0002', 'aaaa0003').replace('yo', 'later') ?? '';
     expect(conversation(read([...SMALLEST, sibling]).tree).items).toEqual([
       said('user', 'hi'),
@@ -96,7 +96,7 @@ describe('files of others', () => {
     ]);
   });
 
-  it('orphans are roots', () => {
+  it('make orphans roots', () => {
     const orphan = SMALLEST[2]?.replace('"parentId":"aaaa0001"', '"parentId":"lost"') ?? '';
     const { tree, problems } = read([SMALLEST[0] ?? '', SMALLEST[1] ?? '', orphan]);
     expect(problems).toEqual([{ line: 3, reason: 'an unknown parent' }]);
@@ -104,7 +104,7 @@ describe('files of others', () => {
     expect(conversation(tree).items).toEqual([said('assistant', 'yo')]);
   });
 
-  it('circles end', () => {
+  it('break cycles', () => {
     const [header = '', one = '', two = ''] = SMALLEST;
     const { tree } = read([header, one.replace('"parentId":null', '"parentId":"aaaa0002"'), two]);
     expect(tree.path().map(({ id }) => id)).toEqual(['aaaa0001', 'aaaa0002']);
@@ -129,7 +129,7 @@ describe('lines', () => {
     expect(tree.leafId).toBe('aaaa0002');
   });
 
-  it('any garbage between is survived', () => {
+  it('skip garbage in between', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.json()), { maxLength: 5 }), fc.nat(2), (garbage, at) => {
         const lines = [...SMALLEST.slice(0, at + 1), ...garbage, ...SMALLEST.slice(at + 1)];
@@ -140,7 +140,7 @@ describe('lines', () => {
     );
   });
 
-  it('any torn tail is survived', () => {
+  it('skip a torn last line', () => {
     const last = SMALLEST[2] ?? '';
     for (let length = 1; length < last.length; length++) {
       const { tree, problems } = read([...SMALLEST.slice(0, 2), last.slice(0, length)]);
@@ -156,12 +156,12 @@ describe('lines', () => {
     },
   );
 
-  it('a newer format is refused, and one without ids', () => {
+  it('of a newer format, or without ids, are rejected', () => {
     expect(() => read(['{"type":"session","version":4,"id":"x"}'])).toThrow('newer');
     expect(() => read(['{"type":"session","id":"x"}'])).toThrow('upgrade a copy');
   });
 
-  it('version 1 can be upgraded', () => {
+  it('of version 1 can be upgraded', () => {
     const old = [
       '{"type":"session","id":"x","timestamp":"t","cwd":"/some/dir"}',
       '{"type":"message","timestamp":"t1","message":{"role":"user","content":"old"}}',
@@ -188,7 +188,7 @@ describe('lines', () => {
     expect(entry && encodeEntry(entry)).not.toContain('crc');
   });
 
-  it('unknown kinds come back byte for byte', () => {
+  it('of unknown kinds are written again byte for byte', () => {
     const kind = fc.stringMatching(/^[a-z_]{1,12}$/).map((name) => `x_${name}`);
     const fields = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 });
     fc.assert(
@@ -200,7 +200,7 @@ describe('lines', () => {
     );
   });
 
-  it('blanks around a line are no part of it', () => {
+  it('ignore surrounding white space', () => {
     const entry = parseEntry(' { "type":"x", "id":"a" }\r');
     expect(entry && encodeEntry(entry)).toBe('{"type":"x", "id":"a" }');
   });
@@ -221,7 +221,7 @@ describe('lines', () => {
     expect(entry && encodeEntry(entry)).toBe(line);
   });
 
-  it('keep one order of keys', () => {
+  it('have a fixed order of keys', () => {
     const header = { ...HEADER, title: 'T', titleSource: 'user' as const, parentSession: 'p.jsonl' };
     const line = encodeHeader(header);
     const keys = 'type version id timestamp cwd title titleSource parentSession';
@@ -236,7 +236,7 @@ describe('lines', () => {
   });
 });
 
-describe('facts of our own', () => {
+describe('facts', () => {
   it.each([
     [RUN_END, { runId: 'r', status: 'interrupted' as const }],
     [RUN_START, { runId: 'r', by: 'me', door: 'rpc', taskId: 't', overrides: { maxTurns: 2 } }],
@@ -265,7 +265,7 @@ describe('facts of our own', () => {
     expect(conversation(tree).items).toEqual([]);
   });
 
-  it('with keys of a later version are read, those of another shape are not', () => {
+  it('with unknown keys are read, and with another shape are not', () => {
     const greeting = factKind('greeting', field.record({ word: field.text }, { to: field.text }));
     const fact = (data: unknown) =>
       greeting.in({ type: 'custom', customType: 'polypod.greeting', data, ...PLACE });

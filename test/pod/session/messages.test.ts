@@ -13,13 +13,13 @@ import {
 } from '../../../src/pod/session/index.ts';
 import { ANSWER, anyItem, said, spaced } from './stage.ts';
 
-/** As it is after a file was written and read. */
+/** As after the file was written and read. */
 function reread(message: AgentMessage): AgentMessage {
   return JSON.parse(JSON.stringify(message)) as AgentMessage;
 }
 
-describe('items through messages', () => {
-  it('come back exactly, whatever they are and whoever answered', () => {
+describe('items converted to messages', () => {
+  it('round-trip exactly, for any item and provider', () => {
     const stopReason = fc.constantFrom('stop', 'length', 'toolUse', 'error', 'aborted');
     fc.assert(
       fc.property(fc.array(anyItem, { maxLength: 8 }), fc.constantFrom(...WIRES), stopReason, (...given) => {
@@ -31,7 +31,7 @@ describe('items through messages', () => {
     );
   });
 
-  it('need nothing beside the standard fields in the usual case', () => {
+  it('need only the standard fields in the usual case', () => {
     const items: Item[] = [
       { type: 'reasoning', text: 'hm', seal: { wire: 'anthropic', data: { signature: 'c2ln' } } },
       { type: 'reasoning', text: '', seal: { wire: 'anthropic', data: { redacted: 'ZGFyaw==' } } },
@@ -84,7 +84,7 @@ describe('items through messages', () => {
     });
   });
 
-  it('do not say arguments twice that are only spaced', () => {
+  it('do not store arguments twice that differ only in spacing', () => {
     const text = spaced({ path: 'a', content: 'long'.repeat(100), list: [1, { x: null }] });
     const call: Item = { type: 'tool-call', callId: 'c', name: 'write', arguments: text };
     const message = reread(answerMessage([call], ANSWER));
@@ -93,13 +93,13 @@ describe('items through messages', () => {
     expect(message.polypod).toMatchObject({ items: [{ take: 1, spaced: true }] });
   });
 
-  it('survive arguments that are nested beyond any stack', () => {
+  it('accept arguments that are nested too deep for the stack', () => {
     const text = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const call: Item = { type: 'tool-call', callId: 'c', name: 'write', arguments: text };
     expect(itemsOf(reread(answerMessage([call], ANSWER)))).toEqual([call]);
   });
 
-  it('make one answer of neighbouring items of the model, and name the tool of a result', () => {
+  it('join adjacent items of the model into one answer, and name the tool of a result', () => {
     const call: Item = { type: 'tool-call', callId: 'c', name: 'bash', arguments: '{}' };
     const result: Item = { type: 'tool-result', callId: 'c', content: [], isError: false };
     const messages = messagesOf([said('user', 'a'), said('assistant', 'b'), call, result], ANSWER);
@@ -165,7 +165,7 @@ describe('messages of pi and xcsh', () => {
     expect(item && 'seal' in item ? item.seal : undefined).toEqual(seal);
   });
 
-  it('pair calls and results by the first half of a joined id', () => {
+  it('pair calls and results by the first part of a joined id', () => {
     expect(answer('openai-responses', call('call_1|fc_1'))).toMatchObject([{ callId: 'call_1' }]);
     expect(itemsOf({ role: 'toolResult', toolCallId: 'call_1|fc_1', content: [] })).toMatchObject([
       { callId: 'call_1' },
@@ -240,7 +240,7 @@ describe('messages of pi and xcsh', () => {
 });
 
 describe('usage', () => {
-  it('comes back as it was, unknown parts included', () => {
+  it('round-trips, including unknown values', () => {
     const count = fc.option(fc.nat(), { nil: undefined });
     const usage = fc.record({
       inputTokens: count,
@@ -270,7 +270,7 @@ describe('usage', () => {
     );
   });
 
-  it('of others is read in our counting', () => {
+  it('of other programs is converted to our counting', () => {
     const usage = { input: 5, output: 7, cacheRead: 3, cacheWrite: 2, totalTokens: 17, cost: { total: 0.5 } };
     expect(spentOn({ role: 'assistant', usage })).toEqual({
       usage: {
@@ -293,7 +293,7 @@ describe('the end of an answer', () => {
     ['completed', 'tool-use', [call], 'toolUse'],
     ['cancelled', undefined, [], 'aborted'],
     ['failed', undefined, [], 'error'],
-    // Others would leave it out and send its results alone.
+    // Other programs would omit it and send its results alone.
     ['cancelled', undefined, [call], 'toolUse'],
   ] as const)('%s, %s, %j: %s', (outcome, reason, items, word) => {
     expect(fileStopReason(outcome, reason, items)).toBe(word);

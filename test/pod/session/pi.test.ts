@@ -48,7 +48,7 @@ describe('pi 0.73.1', () => {
     return SessionManager.open(file);
   }
 
-  /** The file that pi wrote, as we open it. */
+  /** The file that pi wrote, as Polypod opens it. */
   function fromPi(pi: SessionManager): SessionTree {
     const lines = readFileSync(pi.getSessionFile() ?? '', 'utf8').split('\n');
     const { tree, problems } = SessionTree.read(lines, counting());
@@ -87,7 +87,7 @@ describe('pi 0.73.1', () => {
     expect(pi.getSessionId()).toBe(HEADER.id);
   });
 
-  it('sees our branches and compactions as we do', () => {
+  it('reads our branches and compactions as we do', () => {
     const tree = ours();
     const { entryIds } = conversation(tree);
     tree.branchTo(entryIds[0] ?? null);
@@ -109,7 +109,7 @@ describe('pi 0.73.1', () => {
     expect(conversation(tree).items).toHaveLength(1);
   });
 
-  it('goes on with our session, and we with what it added', () => {
+  it('continues our session, and we continue what it added', () => {
     const tree = ours();
     const pi = inPi(tree, 'continued.jsonl');
     const before = conversation(tree).items;
@@ -121,7 +121,7 @@ describe('pi 0.73.1', () => {
     expect(conversation(again).name).toBe('renamed');
   });
 
-  it('may write all again where we had no answer yet; it is dropped', () => {
+  it('may repeat all entries if there was no answer yet; duplicates are dropped', () => {
     const tree = new SessionTree(HEADER, counting());
     tree.append({ type: 'message', message: { role: 'user', content: 'hi', timestamp: 1 } });
     const pi = inPi(tree, 'twice.jsonl');
@@ -141,7 +141,7 @@ describe('pi 0.73.1', () => {
     ]);
   });
 
-  it('writes a session that we read as it does', () => {
+  it('writes a session that we read as pi does', () => {
     const pi = SessionManager.create(directory, directory);
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.25 };
     const usage = { input: 10, output: 5, cacheRead: 3, cacheWrite: 2, totalTokens: 20, cost };

@@ -16,20 +16,20 @@ import {
 import { summaryItem } from '../../../src/worker/index.ts';
 import { ANSWER, anyItem, counting, HEADER, linesOf, said } from './stage.ts';
 
-/** A session as plain lists: what was said at every entry, copied from entry to entry. */
+/** A session as plain lists: the messages at every entry, copied from its parent. */
 interface Moment {
   readonly parent: string | null;
   readonly said: readonly { readonly item: Item; readonly entryId: string }[];
   readonly model?: string;
   readonly level?: string;
   readonly turns: number;
-  /** A name given here; null takes it away. */
+  /** A label given here; null removes it. */
   readonly name?: string | null;
 }
 
 const START: Moment = { parent: null, said: [], turns: 0 };
 
-/** The tree and the lists side by side. */
+/** The tree and the lists, changed together. */
 class Both {
   tree = new SessionTree(HEADER, counting());
   moments = new Map<string, Moment>();
@@ -58,7 +58,7 @@ class Both {
   }
 
   say(items: readonly Item[]): void {
-    // Neighbouring answers become one message, so one item at a time keeps the lists simple.
+    // Adjacent answers become one message, so one item at a time keeps the lists simple.
     for (const item of items) {
       const [message] = messagesOf([item], ANSWER);
       if (message === undefined) throw new Error('no message');
@@ -179,7 +179,7 @@ const step: fc.Arbitrary<(both: Both) => void> = fc.oneof(
 );
 
 describe('the tree', () => {
-  it('gives the conversation of plain lists, in whatever order things are done to it', () => {
+  it('equals plain lists after any sequence of operations', () => {
     let compacted = 0;
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
@@ -220,7 +220,7 @@ describe('the tree', () => {
     expect(tree.leafId).toBe(c.id);
   });
 
-  it('forks with the ids of the way, and brings labels along wherever they were given', () => {
+  it('forks with the ids of the path, and copies labels from all branches', () => {
     const { tree, say } = grown();
     const a = say('a');
     tree.append({ type: 'label', targetId: a.id, label: 'on the way' });
@@ -238,7 +238,7 @@ describe('the tree', () => {
     expect(SessionTree.read(linesOf(fork), counting()).tree.labels).toEqual(fork.labels);
   });
 
-  it('never takes an id twice', () => {
+  it('never uses an id twice', () => {
     const ids = ['aaaaaaaa', 'aaaaaaaa', 'aaaaaaaa', 'bbbbbbbb'];
     const tree = new SessionTree(HEADER, { newId: () => ids.shift() ?? 'cccccccc', now: () => new Date(0) });
     const body: Body = { type: 'session_info', name: 'x' };
@@ -259,7 +259,7 @@ describe('the tree', () => {
 });
 
 describe('reading from the end', () => {
-  it('stops at what the last compaction kept', () => {
+  it('stops at the first entry that the last compaction kept', () => {
     const tree = new SessionTree(HEADER, counting());
     const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
     for (let at = 0; at < 1000; at++) say(`old ${at}`);
@@ -287,7 +287,7 @@ describe('reading from the end', () => {
     ]);
   });
 
-  it('passes over earlier compactions', () => {
+  it('skips earlier compactions', () => {
     const tree = new SessionTree(HEADER, counting());
     const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
     const [first] = Array.from({ length: 100 }, (_, at) => say(`old ${at}`));
@@ -302,7 +302,7 @@ describe('reading from the end', () => {
     expect(conversation(tail.tree).items).toEqual(conversation(tree).items);
   });
 
-  it('goes on to the first line where nothing bounds it, and tells of lines that it skipped', () => {
+  it('reads to the first line without a compaction, and reports skipped lines', () => {
     const tree = new SessionTree(HEADER, counting());
     tree.append({ type: 'message', message: { role: 'user', content: 'a' } });
     tree.append({ type: 'message', message: { role: 'user', content: 'b' } });
@@ -316,7 +316,7 @@ describe('reading from the end', () => {
     ]);
   });
 
-  it('refuses a newer format', () => {
+  it('rejects a newer format', () => {
     expect(() => contextFromEnd([], { ...HEADER, version: 4 }, counting())).toThrow('newer');
   });
 });

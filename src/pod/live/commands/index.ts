@@ -1,4 +1,4 @@
-/** What each command does to a pod. */
+/** The handler of each command. */
 import type { Caller, PodCommand, ValidCommandOf } from '../../command.ts';
 import * as others from './others.ts';
 import type { Handler, PodParts, Reply, RecordReceipt } from './parts.ts';

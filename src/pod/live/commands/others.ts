@@ -5,7 +5,7 @@ import { accept, type Handler, type PodParts } from './parts.ts';
 export const decide: Handler<'decide'> = async (command, caller, sign, pod) => {
   const { approvalId } = command;
   const asked = pod.view.approvals.get(approvalId);
-  // The child knows who decided, also under which key.
+  // The child records who decided, including the key.
   const isOpen = asked?.settlement === undefined || caller.key !== undefined;
   const podId = isOpen ? asked?.approval.podId : undefined;
   if (podId === undefined) await pod.approvals.decide(command, caller, () => sign({ approvalId }));
@@ -24,7 +24,7 @@ export const ask: Handler<'ask'> = async (command, _, sign, pod) => {
   return { approvalId };
 };
 
-/** A model is looked up before it is chosen: one that cannot be had is refused here, not in the next run. */
+/** Looks up a model before it is selected: an unavailable model is rejected here, not in the next run. */
 export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by, door }, sign, pod) => {
   const { view, setup, runner, agent } = pod;
   if (set.model !== undefined) await agent.model(set.model);
@@ -32,7 +32,7 @@ export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by,
   pod.publish({ fact: { type: 'settings', settings, by, door }, signed: sign({}) });
   runner.refill();
   await runner.look();
-  // What of it cannot be had now is told by the next run; the settings are accepted.
+  // The settings are accepted. The next run reports what is unavailable.
   const ready = runner.active ? await setup.prepare(runner.overrides).catch(() => undefined) : undefined;
   if (ready !== undefined) runner.refresh(ready);
   return {};
@@ -42,11 +42,11 @@ export const branch: Handler<'branch'> = async ({ entryId }, _, sign, pod) => {
   const target = entryId === 'root' ? null : entryId;
   refuseWhileRunning(pod);
   await pod.reach(target);
-  // A run may have begun while the file was read.
+  // A run may have started while the file was read.
   refuseWhileRunning(pod);
   const branch = pod.branchTo(target);
   pod.publish({ fact: { type: 'branched', ...branch }, signed: sign({ entryId }) });
-  // A turn that was left in its middle: what it asked for is not run a second time.
+  // Calls of an interrupted turn are not run a second time.
   pod.runner.abandon();
   return { entryId };
 };
@@ -82,7 +82,7 @@ export const toolResult: Handler<'tool-result'> = async (command, caller, sign, 
 
 export const toolUpdate: Handler<'tool-update'> = async (command, caller, sign, pod) => {
   pod.clientTools.update(command);
-  // They come often: without a key what they bring is all that is told.
+  // Updates are frequent: without a key, only the update itself is published.
   if (caller.key !== undefined) accept(command, caller, sign, pod);
   return {};
 };

@@ -11,7 +11,7 @@ import type { Runner } from '../run/runner.ts';
 import type { Shell } from '../shell.ts';
 import type { PodView } from '../../view/view.ts';
 
-/** What the commands work with: the pod's parts, each with one concern. */
+/** The parts of a pod that the commands use. */
 export interface PodParts {
   readonly view: PodView;
   readonly agent: Agent;
@@ -20,22 +20,22 @@ export interface PodParts {
   readonly approvals: Approvals;
   readonly clientTools: ClientTools;
   readonly shell: Shell;
-  /** Numbers an event and has it written; answers with the id of the entry that keeps it. */
+  /** Publishes an event. Returns the id of the entry that records it. */
   readonly publish: (draft: UnnumberedEvent) => string | undefined;
   readonly queueLimit: number;
   readonly now: () => Date;
   readonly newId: () => string;
   /** Why a run must not start; undefined if it may. */
   readonly refuseStart: RefuseStart;
-  /** Takes one of the host's places for a run; undefined when all are taken. */
+  /** Takes one of the host's run slots; returns false if none is free. */
   readonly takeSlot: () => boolean;
-  /** What to tell who got none. */
+  /** The error message if no slot is free. */
   readonly whyNoSlot: () => string;
-  /** Has an entry read that may stand further back than what was needed so far. */
+  /** Loads an entry that may not have been read yet. */
   readonly reach: (entryId: string | null) => Promise<void>;
-  /** The conversation at an entry; the tree's leaf is there afterwards. */
+  /** Moves the leaf to an entry and returns the conversation there. */
   readonly branchTo: (entryId: string | null) => Branch;
-  /** Hands a decision to the child whose approval it is. */
+  /** Forwards a decision to the child pod whose approval it is. */
   readonly decideForChild: (
     podId: string,
     command: ValidCommandOf<'decide'>,
@@ -44,10 +44,10 @@ export interface PodParts {
   readonly close: (caller: Caller, signed: RecordedReceipt | undefined) => Promise<void>;
 }
 
-/** What a command has brought, before it has its number. */
+/** The result of a command, before it has its number. */
 export type Reply = Omit<Receipt, 'accepted' | 'seq'>;
 
-/** Signs what was accepted, for a command that came under a key. */
+/** Records the receipt of an accepted command, if it has an idempotency key. */
 export type RecordReceipt = (reply: Reply) => RecordedReceipt | undefined;
 
 export type Handler<T extends PodCommand['type']> = (
@@ -57,7 +57,7 @@ export type Handler<T extends PodCommand['type']> = (
   pod: PodParts,
 ) => Promise<Reply>;
 
-/** For a command that leaves no event of its own: who gave it is told, and its receipt is kept. */
+/** Publishes who sent a command that has no event of its own, and records its receipt. */
 export function accept(
   { type }: PodCommand,
   { by, door }: Caller,

@@ -6,7 +6,7 @@ import type { Caller, Overrides } from '../../command.ts';
 import type { Lane } from '../../event.ts';
 import { accept, type Handler, type PodParts, type Reply, type RecordReceipt } from './parts.ts';
 
-/** Begins a run, or lets the prompt wait as it says. */
+/** Starts a run, or queues the prompt as it requests. */
 export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
   const { content, overrides, taskId, customType, runId: wantedId, whenBusy = 'refuse' } = command;
   const lane = whenBusy === 'queue' ? 'prompt' : whenBusy;
@@ -14,7 +14,7 @@ export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
   refuseIfBusy(pod);
   const ready = await pod.setup.prepare(overrides);
-  // Somebody may have been quicker while it was prepared.
+  // Another command may have started a run during the preparation.
   if (isBusy(pod) && lane !== 'refuse')
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
   refuseIfBusy(pod);
@@ -102,7 +102,7 @@ export const compact: Handler<'compact'> = async (command, caller, sign, pod) =>
   if (pod.view.state === 'paused' || pod.view.state === 'waiting')
     throw new WrongState('the run is paused: resume or cancel it before compacting');
   accept(command, caller, sign, pod);
-  // Told by its events; the receipt says only that it has begun.
+  // Its events report the outcome; the receipt only confirms the start.
   void pod.runner.compact(ready, command.instructions);
   return {};
 };
@@ -141,7 +141,7 @@ function enqueue(pod: PodParts, lane: Lane, { content, caller, sign, overrides, 
   return { queueId };
 }
 
-/** Also when the run that waits began in a process that is gone. */
+/** Also true if the waiting run was started by an earlier process. */
 function isBusy({ runner, view }: PodParts): boolean {
   return runner.active || view.state === 'waiting';
 }

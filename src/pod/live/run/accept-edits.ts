@@ -2,10 +2,10 @@ import { matchesTool, type Rule } from '../../../tools/index.ts';
 
 const EDITORS = ['edit', 'write'];
 
-/** Relative patterns only fit inside of the scope. */
+/** Relative patterns match only paths inside the scope. */
 const ACCEPT: readonly Rule[] = EDITORS.map((tool) => ({ tool, path: '**', action: 'auto' }));
 
-/** Rules under which edits are accepted: that answers what would be asked, and what is forbidden stays forbidden. */
+/** Rules that accept edits without approval. Forbidden edits stay forbidden. */
 export function acceptingEdits(rules: readonly Rule[]): readonly Rule[] {
   const decided = EDITORS.flatMap((tool) =>
     rules.flatMap((rule) => (decides(rule) && matchesTool(rule, tool) ? [{ ...rule, tool }] : [])),
@@ -13,7 +13,7 @@ export function acceptingEdits(rules: readonly Rule[]): readonly Rule[] {
   return [...decided, ...ACCEPT, ...rules];
 }
 
-/** A rule that allows a tool and no path says nothing of files. */
+/** A rule that allows a tool without a path does not apply to files. */
 function decides({ action, path }: Rule): boolean {
   return action === 'deny' || (action === 'auto' && path !== undefined);
 }

@@ -13,7 +13,7 @@ export type AskPerson = (
   signal: AbortSignal,
 ) => Promise<PermissionAnswer>;
 
-/** The run in which a question comes up. */
+/** The run that requests approval. */
 export interface AskingRun {
   readonly runId: string;
   readonly limit: Limit | undefined;
@@ -30,7 +30,10 @@ export interface QuestionParts {
   readonly ask: AskPerson;
 }
 
-/** Answers whether a call may run: without a question while permissions are skipped, by the session's permission tool, or by a person. */
+/**
+ * Decides whether a call may run: without approval while permissions are skipped, by the session's permission tool, or by a
+ * person.
+ */
 export async function answerQuestion(
   question: PermissionQuestion,
   { runId, limit, tools, policy }: AskingRun,

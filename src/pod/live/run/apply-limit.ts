@@ -13,15 +13,15 @@ import {
 import type { Limit } from '../../command.ts';
 import type { PodSettings } from '../../settings.ts';
 
-/** The lesser of what was chosen and what the limit allows. */
+/** The lower of the selected mode and the limit's. */
 export function limitedMode(mode: PermissionMode, limit: Limit | undefined): PermissionMode {
   const most = limit?.mode;
   return most !== undefined && PERMISSION_MODES.indexOf(most) < PERMISSION_MODES.indexOf(mode) ? most : mode;
 }
 
 /**
- * The session's settings without those that allow something before anybody was asked. Rules stay: a person made them by
- * answering a question.
+ * Returns the session's settings without those that allow calls in advance. Rules stay, because a person created them by
+ * approving a call.
  */
 export function limitedSettings(settings: PodSettings, limit: Limit | undefined): PodSettings {
   if (limit?.mode === undefined) return settings;
@@ -33,7 +33,7 @@ export function limitedSettings(settings: PodSettings, limit: Limit | undefined)
   };
 }
 
-/** The part of a scope that lies in the limit's directories. What may only be read is the agent's own, and stays. */
+/** The part of a scope inside the limit's directories. Read-only paths belong to the agent and stay. */
 export async function limitedScope(
   scope: Scope,
   { directories }: Limit,
@@ -49,7 +49,7 @@ export async function limitedScope(
   return { read: [...write, ...own], write };
 }
 
-/** Why somebody with this limit may not allow a call; undefined if they may. */
+/** Why the limit does not allow a call; undefined if it does. */
 export async function beyondLimit(
   tool: string,
   { access }: PreparedCall,

@@ -2,7 +2,7 @@ import { messageOf, PolypodError } from '../../../base/index.ts';
 import type { Tool } from '../../../tools/index.ts';
 import type { Agent } from '../../agent.ts';
 
-/** The tools of an agent; if they cannot be loaded, no run can begin, and that is no bug of ours. */
+/** Loads the tools of an agent. If that fails, no run can start; the error is not an internal one. */
 export async function loadTools(agent: Pick<Agent, 'tools'>): Promise<readonly Tool[]> {
   try {
     return await agent.tools();

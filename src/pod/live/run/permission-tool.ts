@@ -3,7 +3,7 @@ import { textOf } from '../../../llm/index.ts';
 import type { HostToolContext, Tool } from '../../../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion } from '../../../worker/index.ts';
 
-/** The tool that is asked in place of people; refuses by name when it is not there. */
+/** Returns the tool that decides in place of people. Rejects with its name if it is missing. */
 export function permissionTool(name: string, tools: readonly Tool[]): Tool {
   const found = tools.find((tool) => tool.name === name);
   if (found !== undefined) return found;
@@ -15,7 +15,7 @@ export function permissionTool(name: string, tools: readonly Tool[]): Tool {
   );
 }
 
-/** Asks in the words of Claude Code. Whatever is not a clear yes is a no. */
+/** Calls the tool in the format of Claude Code. Any answer other than a clear approval is a denial. */
 export async function askTool(
   tool: Tool,
   { call }: PermissionQuestion,

@@ -1,6 +1,6 @@
 import { onAbort } from '../../../base/index.ts';
 
-/** The wait before the next attempt at a provider, which a person may end. */
+/** The wait before the next attempt to call a provider, which a person can abort. */
 export class RetryWait {
   #giveUp: (() => void) | undefined;
 
@@ -19,7 +19,7 @@ export class RetryWait {
     });
   }
 
-  /** Ends the wait: the run fails with the error that it would have retried. Returns false if nothing waits. */
+  /** Ends the wait: the run fails with the error that it would have retried. Returns false if no wait is active. */
   giveUp(): boolean {
     const giveUp = this.#giveUp;
     giveUp?.();

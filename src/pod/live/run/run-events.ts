@@ -5,19 +5,19 @@ import type { AgentMessage } from '../../session/index.ts';
 import type { RecordedReceipt } from '../../receipts.ts';
 import type { PodView } from '../../view/view.ts';
 
-/** One run: its id, who asked for it and why. */
+/** A run: its id, who requested it and why. */
 export interface CurrentRun {
   readonly runId: string;
   readonly purpose: RunPurpose;
   readonly queueId?: string | undefined;
-  /** What kind of program wrote the prompt, if no person did. */
+  /** The kind of program that wrote the prompt, if no person did. */
   readonly customType?: string | undefined;
-  /** The event that carries the receipt of the command that began the run. */
+  /** The event that carries the receipt of the command that started the run. */
   readonly receiptOn: 'run-start' | 'input';
   readonly receipt: (runId: string) => RecordedReceipt | undefined;
 }
 
-/** The output of a person's shell command, as the session file keeps it. */
+/** The output of a person's shell command, as recorded in the session file. */
 export interface ShellNote {
   readonly message: AgentMessage;
   readonly shellId: string;
@@ -29,11 +29,11 @@ export interface RunEventsParts {
   readonly totals: () => Totals;
 }
 
-/** Publishes the worker's events as the pod's: adds who asked for the run, who wrote an input, and the receipt of a command. */
+/** Publishes the worker's events as the pod's. Adds who requested the run, who wrote an input, and the receipt of a command. */
 export class RunEvents {
   readonly #parts: RunEventsParts;
   #run: CurrentRun | undefined;
-  /** A receipt belongs to one event. */
+  /** Each receipt is recorded with one event. */
   #hasReceipt = false;
   #note: ShellNote | undefined;
 
@@ -86,7 +86,7 @@ export class RunEvents {
     return run.receipt(run.runId);
   }
 
-  /** Who wrote an input. For a queued message that was recorded with the queue, whose order is the order of delivery. */
+  /** Returns who wrote an input. The queue records it for queued messages, and delivers them in order. */
   #author(origin: PodFactOf<'input'>['origin']): Partial<PodFactOf<'input'>> {
     if (origin === 'prompt') {
       const { purpose: { by, door } = {}, queueId, customType } = this.#run ?? {};

@@ -18,7 +18,7 @@ export interface Briefing {
   readonly tools: readonly Pick<Tool, 'name' | 'description' | 'parameters'>[];
 }
 
-/** Everything that a run needs and that takes time to load. It is loaded before the run is accepted. */
+/** What a run needs and that takes time to load. It is loaded before the run is accepted. */
 export interface ReadyRun {
   readonly overrides: Overrides;
   readonly model: ReadyModel;
@@ -34,7 +34,7 @@ export interface RunSetupParts {
   readonly clientTools: () => readonly Tool[];
 }
 
-/** Works out what a run uses, from the agent, the session's settings and the overrides of one run: model, tools, prompt, policy. */
+/** Resolves the model, tools, prompt and policy of a run from the agent, the session's settings and the overrides of the run. */
 export class RunSetup {
   readonly #parts: RunSetupParts;
 
@@ -42,7 +42,7 @@ export class RunSetup {
     this.#parts = parts;
   }
 
-  /** The model that a run with these overrides asks. */
+  /** The model of a run with these overrides. */
   choice({ model }: Overrides): ModelChoice {
     return model ?? this.#parts.view.settings.model ?? this.#parts.agent.defaultModel;
   }
@@ -93,29 +93,29 @@ export class RunSetup {
     const mode = limitedMode(overrides.mode ?? settings.mode ?? agent.mode, limit);
     const saved = agent.rulesOf?.(personBehind(overrides)) ?? [];
     const { fallbackRules = [] } = settings;
-    // In full access nothing is asked.
+    // Full access needs no approval.
     const fallback =
       mode === 'full-access' ? fallbackRules.filter(({ action }) => action !== 'ask') : fallbackRules;
     const all = [...settings.rules, ...agent.rules, ...saved, ...fallback];
     const rules = settings.acceptEdits ? acceptingEdits(all) : all;
     const { protectedPaths = [] } = agent;
-    // The sandbox has the session's paths, which may be more than the limit's directories.
+    // The sandbox uses the session's paths, which may exceed the limit's directories.
     const sandboxed = agent.sandboxed && limit?.directories === undefined;
     return { mode, rules, scope, sandboxed, protectedPaths };
   }
 
-  /** Judges other arguments for a call that has been waiting since before this process. */
+  /** Checks other arguments for a call that has been waiting since before this process. */
   async reconsider(tool: string, args: string): Promise<Reconsidered> {
     const { agent, cwd, view } = this.#parts;
     const { tools, scope, overrides } = await this.prepare(view.lastRun?.overrides);
     const found = this.#toolNamed(tool, tools);
-    // A client asked about something of its own, which we cannot run.
+    // An approval request of a client, which has no call to check.
     if (found === undefined) return { resolve: async (path) => path, rule: undefined };
     const policy = (): Policy => this.policy(scope, overrides);
     return reconsider({ policy, fileFacts: agent.fileFacts }, tool, found.prepare(tryParse(args), cwd));
   }
 
-  /** The reason why somebody with this limit may not allow a call; undefined if they may. */
+  /** Why the limit does not allow a call; undefined if it does. */
   async beyond(limit: Limit, tool: string, args: string): Promise<string | undefined> {
     const { agent, cwd } = this.#parts;
     const prepared = this.#toolNamed(tool, await agent.tools())?.prepare(tryParse(args), cwd);

@@ -30,14 +30,14 @@ export interface RunnerParts extends QuestionParts {
   /** Resolves when everything published is on disk: a tool runs only after its call and its start have been recorded. */
   readonly written: () => Promise<void>;
   readonly newRunId: () => string;
-  /** A run has ended, and the pod may begin another. */
+  /** A run has ended, and the pod may start another. */
   readonly onQuiet: () => void;
 }
 
-/** What a run begins with. */
+/** The input of a new run. */
 export interface Beginning extends Pick<CurrentRun, 'purpose' | 'queueId' | 'customType'> {
   readonly content: readonly Content[];
-  /** By default a new one. */
+  /** By default a new id. */
   readonly runId?: string | undefined;
   readonly sign: (runId: string) => RecordedReceipt | undefined;
 }
@@ -49,7 +49,7 @@ export class Runner {
   readonly #retryWait = new RetryWait();
   #worker: Worker;
   #ready: ReadyRun | undefined;
-  /** The model that would answer, as far as it is known before a run. */
+  /** The model of the next run, as far as it is known in advance. */
   #shown: ReadyModel | undefined;
   #stop: AbortController | undefined;
   #over: Promise<void> = Promise.resolve();
@@ -61,7 +61,7 @@ export class Runner {
     this.#worker = this.#newWorker(view.items, parts.totals, parts.measured);
   }
 
-  /** Whether a run, or a compaction, is under way. */
+  /** Whether a run or a compaction is active. */
   get active(): boolean {
     return this.#stop !== undefined;
   }
@@ -74,7 +74,7 @@ export class Runner {
     return this.#worker.contextTokens;
   }
 
-  /** The model that answers, or would. */
+  /** The current model, or the one that the next run would use. */
   get model(): ModelChoice & { readonly wire: Wire; readonly contextWindow?: number } {
     const { llm, model } = (this.active ? this.#ready?.model : this.#shown) ?? {};
     if (llm === undefined || model === undefined)
@@ -88,13 +88,13 @@ export class Runner {
     };
   }
 
-  /** Looks up the model that would answer. An unavailable model is reported when a run needs it. */
+  /** Looks up the model of the next run. An unavailable model is reported when a run needs it. */
   async look(): Promise<void> {
     const { agent, setup } = this.#parts;
     this.#shown = await agent.model(setup.choice({})).catch(() => undefined);
   }
 
-  /** Changes what later turns use, also those of the current run. */
+  /** Changes what later turns use, including those of the current run. */
   refresh(ready: ReadyRun): void {
     if (this.#ready !== undefined) this.#ready = { ...ready, overrides: this.#ready.overrides };
   }
@@ -103,13 +103,13 @@ export class Runner {
     return this.#ready?.overrides ?? {};
   }
 
-  /** Begins a run. Its first events have been published when this returns. */
+  /** Starts a run. Its first events have been published when this returns. */
   start(ready: ReadyRun, { content, runId, sign, ...run }: Beginning): string {
     const current = { ...run, receiptOn: 'input', receipt: sign } as const;
     return this.#begin(ready, runId, current, (signal) => this.#worker.run(content, signal));
   }
 
-  /** Continues the last run, which was paused or has calls that have been decided. It keeps its id. */
+  /** Continues the last run, which was paused or has decided calls. It keeps its id. */
   resume(ready: ReadyRun, purpose: RunPurpose, sign: (runId: string) => RecordedReceipt | undefined): string {
     const current = { purpose, receiptOn: 'run-start', receipt: sign } as const;
     const { lastRun } = this.#parts.view;
@@ -144,7 +144,7 @@ export class Runner {
     this.#worker.abandon();
   }
 
-  /** Ends the wait for the next attempt: the run fails. Returns false if nothing waits. */
+  /** Ends the wait for the next attempt: the run fails. Returns false if no wait is active. */
   abortRetry(): boolean {
     return this.#retryWait.giveUp();
   }
@@ -154,7 +154,7 @@ export class Runner {
     else this.#worker.inbox.followUp(content);
   }
 
-  /** Fills the inbox from the queue, after some of it was removed. */
+  /** Refills the inbox from the queue, after messages were removed. */
   refill(): void {
     const { view } = this.#parts;
     this.#worker.inbox.clear();
@@ -177,7 +177,7 @@ export class Runner {
     this.#worker = this.#newWorker(items, totals, measured, finished);
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when nothing is running. */
   async quiet(): Promise<void> {
     await this.#over;
   }
