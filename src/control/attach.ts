@@ -13,7 +13,7 @@ export function attachTo(host: Host, podDoor: () => OpenDoor | undefined): TakeO
         'not-found',
         'the door "pod" is closed: set doors.pod in config.yaml, and restart',
       );
-    const { id } = findSession(await host.list(), stringOf(params.pod));
+    const { id } = findSession(await host.sessions.list(), stringOf(params.pod));
     door.attach(socket, host.pod(id), head);
   };
 }

@@ -24,7 +24,7 @@ export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): 
     refuseUnknownProvider: (name) => refuseUnknownProvider(name, setup.config),
     toolNames,
     streamRules: () => setup.config.streamRules.map((rule) => ({ ...rule, path: dataPaths.configFile })),
-    session: async (word) => findSession(await host.list(), word),
+    session: async (word) => findSession(await host.sessions.list(), word),
   };
 }
 

@@ -45,7 +45,7 @@ export class Delegations {
 
   /** Resumes coordinators that an earlier process started. */
   async open(): Promise<void> {
-    for (const { id } of await this.#host.list()) if (this.#hasWork(id)) this.#begin(id);
+    for (const { id } of await this.#host.sessions.list()) if (this.#hasWork(id)) this.#begin(id);
   }
 
   /** Starts a coordinator: adds the tool to its session and answers its calls until it has no more work. */
@@ -160,7 +160,7 @@ export class Delegations {
     signal: AbortSignal,
   ): Promise<{ readonly text: string; readonly isError: boolean }> {
     const { caller, records } = this.#options;
-    const row = this.#host.row(podId);
+    const row = this.#host.sessions.get(podId);
     if (role === undefined || row === undefined)
       throw new PolypodError('bad-request', `the role must be one of ${ROLES.join(', ')}`);
     const ledger = await this.#ledgerOf(podId);
@@ -228,7 +228,7 @@ export class Delegations {
   }
 
   #hasWork(podId: string): boolean {
-    const row = this.#host.row(podId);
+    const row = this.#host.sessions.get(podId);
     return row !== undefined && this.#options.records.isCoordinating(row);
   }
 }

@@ -9,7 +9,7 @@ describe('a listener for changes', () => {
     const { host, cwd } = await stage([says('one'), says('two')]);
     const changes: Change[] = [];
     const heard: Listener[] = [];
-    const forget = host.onChange((change) => {
+    const forget = host.sessions.onChange((change) => {
       changes.push(change);
       // All events of a new pod are new; of a known pod, those that were not published yet.
       if (changes.length === 1) heard.push(new Listener(host.pod(change.id), 0));
@@ -42,7 +42,7 @@ describe('a catalogue row', () => {
     const { runId } = await pod.handle(say('go'), ADA);
     const end = await ear.hearType('run-end');
     await ear.hear((event) => event.type === 'state' && event.state === 'idle');
-    expect(host.row(pod.id)).toMatchObject({
+    expect(host.sessions.get(pod.id)).toMatchObject({
       acceptEdits: true,
       skipPermissionsUntil: '2030-01-01T00:00:00Z',
       annotations,
@@ -60,16 +60,16 @@ describe('a catalogue row', () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd, settings: { annotations: { a: 1 } } });
     const fork = await host.fork(pod.id);
-    expect(host.row(fork.id)).not.toHaveProperty('annotations');
+    expect(host.sessions.get(fork.id)).not.toHaveProperty('annotations');
     expect((await fork.snapshot()).settings).not.toHaveProperty('annotations');
     const child = await host.spawn(pod.id, { cwd });
     await child.snapshot();
-    expect(host.row(child.id)).toMatchObject({ parentId: pod.id, spawned: true });
-    expect(host.row(fork.id)).not.toHaveProperty('spawned');
+    expect(host.sessions.get(child.id)).toMatchObject({ parentId: pod.id, spawned: true });
+    expect(host.sessions.get(fork.id)).not.toHaveProperty('spawned');
     await fork.handle({ type: 'close' }, ADA);
-    expect(host.row(fork.id)).toMatchObject({ closed: true });
+    expect(host.sessions.get(fork.id)).toMatchObject({ closed: true });
     await host.pod(fork.id).handle({ type: 'configure', set: { name: 'open' } }, ADA);
-    expect(host.row(fork.id)).not.toHaveProperty('closed');
+    expect(host.sessions.get(fork.id)).not.toHaveProperty('closed');
   });
 });
 

@@ -78,7 +78,7 @@ describe('a deleted session', () => {
     await host.delete(deleted.id);
     const after = disk.afterPowerCut({ torn: 0, zeros: false, names: false });
     const again = await reopen({ files: filesOf(after, new Set()) });
-    expect((await again.list()).map(({ id }) => id)).toEqual([kept.id]);
+    expect((await again.sessions.list()).map(({ id }) => id)).toEqual([kept.id]);
   });
 });
 

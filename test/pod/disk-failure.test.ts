@@ -235,12 +235,12 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   it('for new pods and forks: they are rejected and leave no files', async () => {
     const { disk, host, pod } = await scenario();
     const names = () => disk.files.list('/data/sessions').toSorted();
-    const [before, rows] = [names(), await host.list()];
+    const [before, rows] = [names(), await host.sessions.list()];
     disk.fail(fault, ['append'], /sessions|feeds/);
     await expect(host.create({ cwd: scratch() })).rejects.toMatchObject({ code });
     await expect(host.fork(pod.id)).rejects.toMatchObject({ code });
     disk.heal();
-    expect(await host.list()).toEqual(rows);
+    expect(await host.sessions.list()).toEqual(rows);
     expect(names()).toEqual(before);
     await saysSomething(pod, 'again');
     const fork = await host.fork(pod.id);
@@ -253,6 +253,6 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     await pod.handle({ type: 'configure', set: { name: 'unlisted' } }, ADA);
     await saysSomething(pod, 'again');
     expect(failures.join()).toContain('cannot write catalogue.jsonl');
-    expect(host.byName('unlisted').map(({ id }) => id)).toEqual([pod.id]);
+    expect(host.sessions.byName('unlisted').map(({ id }) => id)).toEqual([pod.id]);
   });
 });

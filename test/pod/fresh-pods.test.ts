@@ -84,13 +84,13 @@ test('a pod whose file cannot be created does not exist', async () => {
   await expect(host.create({ cwd, file })).rejects.toThrow('ENOTDIR');
   expect(ids).toHaveLength(1);
   expect(() => host.pod(ids[0] ?? '')).toThrow('there is no pod');
-  expect(await host.list()).toEqual([]);
+  expect(await host.sessions.list()).toEqual([]);
 });
 
 test('a pod is listed once its file is written', async () => {
   const { host, cwd } = await stage([]);
   const hasFile: boolean[] = [];
-  host.onChange(({ id }) => void hasFile.push(existsSync(host.fileOf(id))));
+  host.sessions.onChange(({ id }) => void hasFile.push(existsSync(host.fileOf(id))));
   await host.create({ cwd, settings: { name: 'new' } });
   await expect.poll(() => hasFile.length).toBeGreaterThan(0);
   expect(hasFile).not.toContain(false);

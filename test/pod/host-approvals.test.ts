@@ -22,11 +22,11 @@ test("a session's row contains the call of a pending approval, then its outcome"
   const { pod, ear, approval } = await waiting(host, cwd);
   const { approvalId, runId, callId, reason } = approval;
   const call = { approvalId, runId, callId, reason, tool: 'bash', arguments: approval.arguments };
-  expect(host.row(pod.id)).toMatchObject({ approvals: [call] });
+  expect(host.sessions.get(pod.id)).toMatchObject({ approvals: [call] });
   await host.approvals.decide({ approvalId, ...approve, comment: 'Fine.' }, BOB);
   await ear.hearType('run-end');
   const settlement = { status: 'approved', by: 'bob', door: 'other', comment: 'Fine.' };
-  expect(host.row(pod.id)).toMatchObject({ approvals: [], settled: [{ ...call, settlement }] });
+  expect(host.sessions.get(pod.id)).toMatchObject({ approvals: [], settled: [{ ...call, settlement }] });
 });
 
 test('approvals are found after a restart without opening their sessions', async () => {
@@ -57,7 +57,7 @@ test('a call that is too long for a row is read from its session', async () => {
   const pod = await host.create({ cwd });
   const json = JSON.stringify({ content: 'x'.repeat(100_000) });
   await pod.handle({ type: 'ask', tool: 'write', arguments: json }, ADA);
-  expect(JSON.stringify(host.row(pod.id)).length).toBeLessThan(10_000);
+  expect(JSON.stringify(host.sessions.get(pod.id)).length).toBeLessThan(10_000);
   await host.shutdown();
   const [found] = await (await reopen()).approvals.pending();
   expect(found?.approval.arguments).toBe(json);
@@ -69,11 +69,11 @@ test('an approval that the row no longer has is found in the session file', asyn
   }));
   const { host, cwd, reopen } = await stage([{ parts: calls }, { parts: [{ text: 'Done.' }] }]);
   const { pod, ear, approval } = await waiting(host, cwd);
-  await expect.poll(() => host.row(pod.id)?.approvals.length).toBe(8);
-  for (const { approvalId } of host.row(pod.id)?.approvals ?? [])
+  await expect.poll(() => host.sessions.get(pod.id)?.approvals.length).toBe(8);
+  for (const { approvalId } of host.sessions.get(pod.id)?.approvals ?? [])
     await host.approvals.decide({ approvalId, decision: 'deny', comment: 'No.' }, ADA);
   await ear.hearType('run-end');
-  expect(host.row(pod.id)?.settled).toHaveLength(5);
+  expect(host.sessions.get(pod.id)?.settled).toHaveLength(5);
   await ear.stop();
   await host.shutdown();
   const again = await reopen();

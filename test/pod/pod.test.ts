@@ -65,7 +65,7 @@ describe('a run', () => {
       (event) => event.type === 'run-end' && ear.types.filter((t) => t === 'run-end').length === 2,
     );
     expect(await texts(pod)).toEqual(['one', '(tool-call)', '(no output)', 'first', 'two', 'second']);
-    expect(host.byTask('task-2')?.id).toBe(pod.id);
+    expect(host.sessions.byTask('task-2')?.id).toBe(pod.id);
   });
 
   it('applies overrides to itself only', async () => {
@@ -147,7 +147,7 @@ describe('after a restart', () => {
     expect(after).toEqual(before);
     expect(after.settings).toMatchObject({ mode: 'read-only', name: 'second' });
     expect(after.settings.thinking).toBeUndefined();
-    expect(host2.byName('second')).toHaveLength(1);
+    expect(host2.sessions.byName('second')).toHaveLength(1);
     await prompted(again, 'go');
     expect(await texts(again)).toEqual(['hi', 'one', 'go', 'by the way', 'two']);
     expect((await again.snapshot()).queue).toEqual([]);
@@ -261,7 +261,7 @@ describe('the tree', () => {
     expect(await texts(fork)).toEqual(['a', 'one', 'b', 'two']);
     await prompted(fork, 'd');
     expect((await texts(fork)).slice(-2)).toEqual(['d', 'forked']);
-    expect(host.row(fork.id)).toMatchObject({ parentId: pod.id, name: 'the fork' });
+    expect(host.sessions.get(fork.id)).toMatchObject({ parentId: pod.id, name: 'the fork' });
     expect(readFileSync(join(directory, 'sessions', `${fork.id}.jsonl`), 'utf8').split('\n')[0]).toContain(
       `"parentSession":"${join(directory, 'sessions', `${pod.id}.jsonl`)}"`,
     );
@@ -299,12 +299,12 @@ describe('the host', () => {
     expect(same.id).toBe(pod.id);
     const other = await host.create({ cwd });
     await prompted(other, 'find the needle');
-    const rows = await host.list();
+    const rows = await host.sessions.list();
     expect(rows.map(({ id }) => id).toSorted()).toEqual([pod.id, other.id].toSorted());
-    expect((await host.search('needle')).map(({ id }) => id)).toEqual([other.id]);
-    expect(await host.recentPaths()).toEqual([cwd]);
-    expect(await host.rebuild()).toEqual({ rows: 2 });
-    const rebuilt = await host.list();
+    expect((await host.sessions.search('needle')).map(({ id }) => id)).toEqual([other.id]);
+    expect(await host.sessions.recentPaths()).toEqual([cwd]);
+    expect(await host.sessions.rebuild()).toEqual({ rows: 2 });
+    const rebuilt = await host.sessions.list();
     expect(rebuilt.find(({ id }) => id === pod.id)).toMatchObject({ name: 'Alpha', key: 'k1' });
     expect(rebuilt.find(({ id }) => id === other.id)).toMatchObject({ firstPrompt: 'find the needle' });
     await host.delete(other.id);

@@ -15,7 +15,7 @@ test('listing without a host returns the same rows in the same order', async () 
     if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'run-end')) break;
   await host.shutdown();
   const rows = sessionsIn(directory);
-  expect(rows).toEqual(await host.list());
+  expect(rows).toEqual(await host.sessions.list());
   expect(rows.map(({ name }) => name)).toEqual(['first', 'second']);
   expect(searched(rows, 'SEC').map(({ name }) => name)).toEqual(['second']);
 });

@@ -166,7 +166,7 @@ class Both {
       thinking: this.plain.thinking,
       state: 'idle',
     });
-    expect(this.host.row(this.plain.id)?.name).toBe(this.plain.name);
+    expect(this.host.sessions.get(this.plain.id)?.name).toBe(this.plain.name);
   }
 }
 

@@ -30,7 +30,7 @@ Examples:
     if (values.rebuild) {
       const host = await hostFiles(dataPaths);
       try {
-        const { rows } = await host.rebuild();
+        const { rows } = await host.sessions.rebuild();
         around.stderr.write(`polypod: the catalogue has ${rows} sessions now\n`);
       } finally {
         await host.shutdown();

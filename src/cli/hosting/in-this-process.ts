@@ -43,9 +43,9 @@ export async function hostInThisProcess(wish: AgentRequest, around: Surroundings
       outlives: false,
       ifLost: { patienceMs: Number.POSITIVE_INFINITY, ending: () => '' },
       notices: board,
-      sessions: () => host.list(),
+      sessions: () => host.sessions.list(),
       open: async (word) => {
-        const row = findSession(await host.list(), word);
+        const row = findSession(await host.sessions.list(), word);
         refuseIfOpenElsewhere(row, dataPaths);
         return host.pod(row.id);
       },

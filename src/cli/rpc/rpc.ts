@@ -276,7 +276,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     sessions,
     first: async () => {
       const pod = await firstPod(host, sessions, options, async (word) =>
-        findSession(await host.list(), word),
+        findSession(await host.sessions.list(), word),
       );
       // After the first commands of the client, which need not wait for it.
       if (!options.isFleeting)

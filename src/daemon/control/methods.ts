@@ -76,7 +76,9 @@ export function daemonMethods(parts: ControlParts): Readonly<Record<string, Meth
     },
     ls: async (params) => {
       const { search } = readParams(LIST, params);
-      return { sessions: search === undefined ? await host.list() : await host.search(search) };
+      return {
+        sessions: search === undefined ? await host.sessions.list() : await host.sessions.search(search),
+      };
     },
     new: async (params) => {
       const { cwd, ...wish } = readParams(NEW, params);
@@ -94,10 +96,10 @@ export function daemonMethods(parts: ControlParts): Readonly<Record<string, Meth
     },
     fork: async (params) => {
       const { pod, ...from } = readParams(FORK, params);
-      return { id: (await host.fork(findSession(await host.list(), pod).id, from)).id };
+      return { id: (await host.fork(findSession(await host.sessions.list(), pod).id, from)).id };
     },
     rm: async (params) => {
-      const { id } = findSession(await host.list(), readParams(POD, params).pod);
+      const { id } = findSession(await host.sessions.list(), readParams(POD, params).pod);
       await removeSession(host, dataDirectory, id);
       return { id };
     },

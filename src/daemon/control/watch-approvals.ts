@@ -34,7 +34,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
       }));
     }
   };
-  const forget = host.onChange(({ id }) => compare(id));
+  const forget = host.sessions.onChange(({ id }) => compare(id));
   try {
     // It may have been settled while the list was read.
     for (const approval of await pendingApprovals(host))
@@ -47,7 +47,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
 }
 
 function pendingIn(host: Host, sessionId: string): readonly WaitingApproval[] {
-  const row = host.row(sessionId);
+  const row = host.sessions.get(sessionId);
   return row === undefined ? [] : row.approvals.map((approval) => encodeApproval(row, approval));
 }
 

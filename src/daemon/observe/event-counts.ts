@@ -69,8 +69,8 @@ export function countEvents(host: Host): () => Counts {
   host.onPods((id, move) => {
     if (move === 'out') numbers.delete(id);
   });
-  host.onChange(({ id, before, last }: Change) => {
-    const row = host.row(id);
+  host.sessions.onChange(({ id, before, last }: Change) => {
+    const row = host.sessions.get(id);
     if (row === undefined) return;
     // Earlier events of a pod were counted when they were published.
     const since = numbers.get(id) ?? (before === undefined ? 0 : last - 1);

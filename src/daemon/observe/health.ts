@@ -74,7 +74,10 @@ export function healthOf(parts: HealthParts): () => Promise<Health> {
       pods: { live: pods, limit: limits.pods ?? DEFAULT_LIMITS.pods },
       runs: { active: runs, limit: limits.runs ?? DEFAULT_LIMITS.runs },
       sessions,
-      pendingApprovals: (await host.list()).reduce((sum, { approvals }) => sum + approvals.length, 0),
+      pendingApprovals: (await host.sessions.list()).reduce(
+        (sum, { approvals }) => sum + approvals.length,
+        0,
+      ),
       doors: doors.health(),
       failures: parts.failures(),
       contained: parts.contained(),

@@ -5,7 +5,7 @@ import { readLock } from '../../store/index.ts';
 
 /** Moves a session to the trash. Rejects a session that another process has open. */
 export async function removeSession(host: Host, dataDirectory: string, id: string): Promise<void> {
-  const row = host.row(id);
+  const row = host.sessions.get(id);
   const layout = new Layout(dataDirectory);
   const holder = readLock(row === undefined ? layout.session(id) : layout.path(row.file));
   if (holder !== undefined && holder.state !== 'dead' && holder.owner.pid !== process.pid)

@@ -39,7 +39,7 @@ export async function openControl({
   stop,
 }: ControlParts): Promise<ControlServer> {
   const pods = await podMethods({
-    podNamed: async (word) => host.pod(findSession(await host.list(), word).id),
+    podNamed: async (word) => host.pod(findSession(await host.sessions.list(), word).id),
     models: () => setup.models,
   });
   const daemon = daemonMethods({

@@ -60,7 +60,7 @@ export class RevokedTasks {
         .map((key) => [key.id, key]),
     );
     if (revoked.size === 0) return;
-    const rows = (await this.#parts.host.list()).filter(
+    const rows = (await this.#parts.host.sessions.list()).filter(
       ({ state, queued }) => state !== 'idle' || queued > 0,
     );
     await Promise.all(

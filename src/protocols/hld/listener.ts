@@ -56,7 +56,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     });
   };
   try {
-    for (const { id, skipPermissionsUntil: until } of await host.list())
+    for (const { id, skipPermissionsUntil: until } of await host.sessions.list())
       if (skipping(until, now()).isOn) follower.watchExpiry(id, until);
     const server = await listenUnix(socketPath, accept, {
       refusal: (message) => {

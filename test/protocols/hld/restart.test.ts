@@ -84,7 +84,7 @@ describe('after a restart', () => {
       const { session_id } = await launch(stage, { query: 'hi' }, 'completed');
       await stage.host.pod(session_id).handle({ type: 'close' });
       const host = how === 'the catalogue is made again' ? stage.host : undefined;
-      await host?.rebuild();
+      await host?.sessions.rebuild();
       if (host === undefined) await stage.restart(how === 'a kill' ? 'kill' : 'shutdown');
       const client = await stage.client();
       expect(await statusOf(client, draft.id)).toBe('draft');

@@ -51,7 +51,7 @@ describe('lists of tasks', () => {
     expect((await listed(ada)).map(({ taskId }) => String(taskId)).toSorted()).toEqual(
       [...expected.map(({ taskId }) => String(taskId)), last].toSorted(),
     );
-    await now.rebuild();
+    await now.sessions.rebuild();
     expect((await listed(ada)).map(({ userPrompt }) => String(userPrompt)).toSorted()).toEqual(
       [...asked.map(([, userPrompt]) => userPrompt), 'The last.'].toSorted(),
     );
@@ -95,7 +95,7 @@ describe('a denied command', () => {
     await check();
     const host = await restart('kill');
     await check();
-    await host.rebuild();
+    await host.sessions.rebuild();
     await check();
     // The events of a task that was denied end, too.
     const events = await ada.events(`/tasks/${asked}/events`);

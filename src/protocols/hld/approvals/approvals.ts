@@ -89,7 +89,7 @@ export class Approvals {
 
   /** Approves all that wait in a session. */
   async approveAll({ id }: Row, comment: string): Promise<void> {
-    for (const { approvalId } of this.#host.row(id)?.approvals ?? [])
+    for (const { approvalId } of this.#host.sessions.get(id)?.approvals ?? [])
       await this.#decide(approvalId, 'approve', comment, id);
   }
 

@@ -38,7 +38,7 @@ export class Follower {
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
-    this.#forget = parts.host.onChange((change) => this.#changed(change));
+    this.#forget = parts.host.sessions.onChange((change) => this.#changed(change));
   }
 
   /**
@@ -82,7 +82,7 @@ export class Follower {
       return;
     }
     if (followed !== undefined) this.#letGo(followed);
-    const projection = ProjectionState.before(change, this.#parts.host.row(change.id));
+    const projection = ProjectionState.before(change, this.#parts.host.sessions.get(change.id));
     if (failure !== undefined) {
       this.#fail(followed?.projection ?? projection, failure);
       return;
@@ -92,7 +92,7 @@ export class Follower {
 
   async #join(id: string): Promise<void> {
     const { host } = this.#parts;
-    const row = host.row(id);
+    const row = host.sessions.get(id);
     if (row === undefined || this.#followed.has(id)) return;
     const following = this.#add(ProjectionState.before({ id, before: row, told: 0, last: 0 }, row), 0);
     const snapshot = await host
@@ -130,7 +130,7 @@ export class Follower {
   /** Emits the failure of a run whose log could not be written: the session has no event for its end. */
   #fail(projection: ProjectionState, { message }: PolypodError): void {
     const before = projection.phase;
-    const { lastRun } = this.#parts.host.row(projection.sessionId) ?? {};
+    const { lastRun } = this.#parts.host.sessions.get(projection.sessionId) ?? {};
     if (lastRun?.status !== 'failed' || wireStatus(before).status === 'failed') return;
     const { type, data } = phaseChange(projection, before, 'failed');
     this.#tell({ type, data: { ...data, error_message: message } }, projection, projection.seq);
@@ -197,7 +197,7 @@ export class Follower {
 
   #expire(sessionId: string, expiresAt: string): void {
     const { host, now } = this.#parts;
-    const row = host.row(sessionId);
+    const row = host.sessions.get(sessionId);
     if (row?.skipPermissionsUntil !== expiresAt) return;
     if (Date.parse(expiresAt) > now()) {
       this.watchExpiry(sessionId, expiresAt);

@@ -28,13 +28,13 @@ export class Sessions {
 
   /** The first row that matches. If the id is known, its row is checked first. */
   async find(fits: (row: Row) => boolean, id?: string): Promise<Row | undefined> {
-    const known = id === undefined ? undefined : this.#host.row(id);
+    const known = id === undefined ? undefined : this.#host.sessions.get(id);
     return known ?? (await this.rows()).find(fits);
   }
 
   /** Most recent activity first. */
   rows(): Promise<readonly Row[]> {
-    return this.#host.list();
+    return this.#host.sessions.list();
   }
 
   phase(row: Row): Phase {

@@ -39,12 +39,12 @@ export class ReachablePods {
   /** Listens for the most recently used pods. `openRest` opens the others, so that many names do not delay the start. */
   async open(): Promise<void> {
     const { host, namedLimit } = this.#options;
-    const rows = namedLimit === 0 ? [] : await host.list();
+    const rows = namedLimit === 0 ? [] : await host.sessions.list();
     const named = rows.filter(({ name }) => name !== undefined).slice(0, namedLimit);
     for (const { id, name = '' } of named.toReversed()) this.#named.set(id, name);
     this.#stops = [
       host.onPods((id, move) => this.#moved(id, move)),
-      host.onChange(({ id, before }) => this.#changed(id, before?.name)),
+      host.sessions.onChange(({ id, before }) => this.#changed(id, before?.name)),
     ];
     const ids = named.map(({ id }) => id);
     await this.#updateAll(ids.slice(0, AT_ONCE));
@@ -59,7 +59,7 @@ export class ReachablePods {
   /** Releases the socket of a pod to another process that has the pod in memory. Listens again when that process has released it. */
   async release(podId: string): Promise<void> {
     // The other process may have created the pod.
-    await this.#options.host.list();
+    await this.#options.host.sessions.list();
     this.#elsewhere.add(podId);
     await this.#update(podId);
     this.#scheduleRetry();
@@ -109,7 +109,8 @@ export class ReachablePods {
 
   /** A name that two pods share has no link, so a change of one pod's name affects the others. */
   #updateNamesakes(name: string | undefined): void {
-    if (name !== undefined) for (const { id } of this.#options.host.byName(name)) void this.#update(id);
+    if (name !== undefined)
+      for (const { id } of this.#options.host.sessions.byName(name)) void this.#update(id);
   }
 
   #update(id: string): Promise<void> {
@@ -140,7 +141,10 @@ export class ReachablePods {
       if (isLoaded && !sockets.has(id)) await claim(id);
       await sockets.open(host.pod(id));
       const name = this.#nameOf(id);
-      await sockets.name(id, name !== undefined && host.byName(name).length === 1 ? name : undefined);
+      await sockets.name(
+        id,
+        name !== undefined && host.sessions.byName(name).length === 1 ? name : undefined,
+      );
     } catch (thrown) {
       const isTaken = !isLoaded && asPolypodError(thrown).code === 'conflict';
       if (isTaken) this.#retryLater(id);
@@ -164,7 +168,7 @@ export class ReachablePods {
   async #retryAll(): Promise<void> {
     const ids = [...this.#elsewhere];
     // The other process may have changed its name.
-    await this.#options.host.list();
+    await this.#options.host.sessions.list();
     if (this.#isClosed) return;
     this.#elsewhere.clear();
     for (const id of ids) this.#use(id);
@@ -172,7 +176,7 @@ export class ReachablePods {
   }
 
   #nameOf(id: string): string | undefined {
-    return this.#options.host.row(id)?.name;
+    return this.#options.host.sessions.get(id)?.name;
   }
 }
 

@@ -32,7 +32,7 @@ export class Webhooks {
     this.#hooks = hooks;
     this.#log = log;
     this.#limits = { ...WEBHOOK_LIMITS, ...limits };
-    this.#forget = hooks.length === 0 ? () => {} : host.onChange((change) => this.#look(change));
+    this.#forget = hooks.length === 0 ? () => {} : host.sessions.onChange((change) => this.#look(change));
   }
 
   /** What waits is tried once more, at once; what nobody takes in time is lost, and logged. */
@@ -45,7 +45,7 @@ export class Webhooks {
   }
 
   #look({ id, before }: Change): void {
-    const row = this.#host.row(id);
+    const row = this.#host.sessions.get(id);
     if (row === undefined) return;
     for (const message of newsOf(before, row))
       for (const hook of this.#hooks) this.#send(hook, { id: uuidv7(), ...message });

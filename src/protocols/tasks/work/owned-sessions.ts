@@ -18,14 +18,14 @@ export class OwnedSessions {
 
   static async open(host: Host): Promise<OwnedSessions> {
     const sessions = new OwnedSessions(host);
-    for (const row of await host.list()) sessions.#note(row);
+    for (const row of await host.sessions.list()) sessions.#note(row);
     return sessions;
   }
 
   private constructor(host: Host) {
     this.#host = host;
-    this.#forget = host.onChange(({ id }) => {
-      const row = host.row(id);
+    this.#forget = host.sessions.onChange(({ id }) => {
+      const row = host.sessions.get(id);
       if (row === undefined) this.#drop(id);
       else this.#note(row);
     });
@@ -38,9 +38,9 @@ export class OwnedSessions {
 
   /** A session by its owner's name for it, or by its pod's id where the key may use that; undefined for none. */
   find(key: KeyRecord, sessionId: string): Row | undefined {
-    const own = this.#host.row(this.#named.get(nameOf(key.owner, sessionId)) ?? '');
+    const own = this.#host.sessions.get(this.#named.get(nameOf(key.owner, sessionId)) ?? '');
     if (own !== undefined) return own;
-    const row = this.#host.row(sessionId);
+    const row = this.#host.sessions.get(sessionId);
     return row !== undefined && this.mayUse(key, row) ? row : undefined;
   }
 
@@ -52,7 +52,7 @@ export class OwnedSessions {
 
   /** A pod of a session that the key may use. */
   pod(key: KeyRecord, podId: string): Row | undefined {
-    const row = this.#host.row(podId);
+    const row = this.#host.sessions.get(podId);
     return row !== undefined && this.mayUse(key, row) ? row : undefined;
   }
 
@@ -60,12 +60,12 @@ export class OwnedSessions {
   async obtain(key: KeyRecord, sessionId: string, cwd: string): Promise<Pod> {
     const row = this.find(key, sessionId);
     if (row !== undefined) return this.#host.pod(row.id);
-    if (this.#host.row(sessionId) !== undefined) throw unknown(`session ${sessionId}`);
+    if (this.#host.sessions.get(sessionId) !== undefined) throw unknown(`session ${sessionId}`);
     return this.#host.create({ cwd, key: nameOf(key.owner, sessionId) });
   }
 
   async list(key: KeyRecord): Promise<readonly Row[]> {
-    const rows = await this.#host.list();
+    const rows = await this.#host.sessions.list();
     return rows.filter((row) => this.mayUse(key, row));
   }
 
@@ -73,7 +73,7 @@ export class OwnedSessions {
     if (allows(key, 'admin') || key.grants?.includes(row.id) === true) return true;
     if (this.#owners.get(row.id)?.owner === key.owner) return true;
     // A session that came out of one of its own.
-    const parent = row.parentId === undefined ? undefined : this.#host.row(row.parentId);
+    const parent = row.parentId === undefined ? undefined : this.#host.sessions.get(row.parentId);
     return parent !== undefined && this.mayUse(key, parent);
   }
 

@@ -74,7 +74,7 @@ export class Tasks {
       wish.sessionId,
       cwd ?? (known === undefined ? await defaultDirectory(key, this.#settings) : known.cwd),
     );
-    const row = this.#host.row(pod.id);
+    const row = this.#host.sessions.get(pod.id);
     // Also one that another request has just begun elsewhere under the same name.
     await refuseElsewhere(key, row ?? (await pod.snapshot()));
     if (cwd !== undefined && row !== undefined && row.cwd !== cwd)
@@ -110,7 +110,7 @@ export class Tasks {
   }
 
   async #isKnown(podId: string, taskId: string): Promise<boolean> {
-    const row = this.#host.row(podId);
+    const row = this.#host.sessions.get(podId);
     if (row === undefined) return false;
     return (
       row.tasks.some((task) => task.taskId === taskId) || (await this.history(podId, taskId)) !== undefined
@@ -127,7 +127,7 @@ export class Tasks {
     const history = await this.history(row.id, taskId);
     if (history === undefined) throw unknown(`task ${taskId}`);
     // The row of a session that could not be written is corrected before the session is read.
-    const now = this.#host.row(row.id) ?? row;
+    const now = this.#host.sessions.get(row.id) ?? row;
     return {
       taskId,
       taskType,
@@ -209,7 +209,7 @@ export class Tasks {
   /** What this agent has to do for all its clients, and which task of this one is under way. */
   async work(key: KeyRecord): Promise<AgentWork> {
     const name = agentName(this.#settings);
-    const rows = await this.#host.list();
+    const rows = await this.#host.sessions.list();
     const all = rows.flatMap((row) =>
       row.tasks.map((task) => ({ ...task, row, state: listedState(row, task) })),
     );
