@@ -15,8 +15,8 @@ export interface RecordedReceipt {
   readonly receipt: JsonObject;
 }
 
-const KEPT_MS = 24 * 60 * 60 * 1000;
-const MOST_KEPT = 10_000;
+const RETENTION_MS = 24 * 60 * 60 * 1000;
+const MAX_RECEIPTS = 10_000;
 
 /** An idempotency key was used again with another command. */
 export class KeyReused extends PolypodError {
@@ -27,8 +27,8 @@ export class KeyReused extends PolypodError {
 
 /** The receipts of accepted commands by idempotency key. Each caller has its own keys. */
 export class Receipts {
-  readonly #signed = new Map<string, RecordedReceipt>();
-  readonly #underWay = new Map<string, { readonly digest: string; readonly receipt: Promise<Receipt> }>();
+  readonly #recorded = new Map<string, RecordedReceipt>();
+  readonly #inProgress = new Map<string, { readonly digest: string; readonly receipt: Promise<Receipt> }>();
   readonly #now: () => Date;
 
   constructor(now: () => Date) {
@@ -42,67 +42,67 @@ export class Receipts {
   async once(
     command: PodCommand,
     caller: Caller,
-    perform: (sign: (receipt: Receipt) => RecordedReceipt | undefined) => Promise<Receipt>,
+    perform: (recordReceipt: (receipt: Receipt) => RecordedReceipt | undefined) => Promise<Receipt>,
   ): Promise<Receipt> {
     const { key, by } = caller;
     if (key === undefined) return perform(() => undefined);
     const name = nameOf(key, by);
     const digest = digestOf(command);
     // Checked first: a receipt is recorded before it is on disk, and must not be returned before that.
-    const before = this.#underWay.get(name);
+    const before = this.#inProgress.get(name);
     if (before !== undefined) {
       if (before.digest !== digest) throw otherCommand(key);
       return before.receipt;
     }
-    const known = this.#signed.get(name);
+    const known = this.#recorded.get(name);
     if (known !== undefined && !this.#isOld(known)) {
       if (known.digest !== digest) throw otherCommand(key);
       const receipt = readReceipt(known.receipt);
       if (receipt !== undefined) return receipt;
     }
     const receipt = perform((given) => {
-      const signed = { key, by, digest, at: this.#now().toISOString(), receipt: { ...given } };
-      this.add(signed);
-      return signed;
+      const recorded = { key, by, digest, at: this.#now().toISOString(), receipt: { ...given } };
+      this.add(recorded);
+      return recorded;
     });
-    this.#underWay.set(name, { digest, receipt });
+    this.#inProgress.set(name, { digest, receipt });
     try {
       return await receipt;
     } finally {
-      this.#underWay.delete(name);
+      this.#inProgress.delete(name);
     }
   }
 
-  add(signed: RecordedReceipt): void {
-    this.#signed.set(nameOf(signed.key, signed.by), signed);
-    if (this.#signed.size > MOST_KEPT) this.#forget();
+  add(recorded: RecordedReceipt): void {
+    this.#recorded.set(nameOf(recorded.key, recorded.by), recorded);
+    if (this.#recorded.size > MAX_RECEIPTS) this.#forget();
   }
 
   /** All receipts that have not expired. */
   all(): readonly RecordedReceipt[] {
-    return [...this.#signed.values()].filter((signed) => !this.#isOld(signed));
+    return [...this.#recorded.values()].filter((recorded) => !this.#isOld(recorded));
   }
 
   #forget(): void {
-    for (const [name, signed] of this.#signed) {
-      if (this.#signed.size <= MOST_KEPT && !this.#isOld(signed)) return;
-      this.#signed.delete(name);
+    for (const [name, recorded] of this.#recorded) {
+      if (this.#recorded.size <= MAX_RECEIPTS && !this.#isOld(recorded)) return;
+      this.#recorded.delete(name);
     }
   }
 
   #isOld({ at }: RecordedReceipt): boolean {
-    return this.#now().getTime() - Date.parse(at) > KEPT_MS;
+    return this.#now().getTime() - Date.parse(at) > RETENTION_MS;
   }
 }
 
-const SIGNED = field.record(
+const RECORDED_RECEIPT = field.record(
   { key: field.text, by: field.text, digest: field.text, at: field.text, receipt: field.object },
   {},
 );
 
 /** Reads a recorded receipt. */
 export function readRecordedReceipt(value: unknown): RecordedReceipt | undefined {
-  return SIGNED(value);
+  return RECORDED_RECEIPT(value);
 }
 
 const RECEIPT = field.record(

@@ -55,7 +55,7 @@ function pattern({ name }: StreamRule, text: string): RegExp {
   } catch (cause) {
     throw new PolypodError(
       'bad-request',
-      `the rule ${name} has a condition that is no regular expression: ${text}`,
+      `the rule ${name} has an invalid regular expression as a condition: ${text}`,
       {
         cause,
       },

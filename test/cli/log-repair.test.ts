@@ -143,7 +143,7 @@ describe('polypod log repair', () => {
     const feeds = join(dataDirectory, 'feeds');
     const feed = join(feeds, readdirSync(feeds)[0] ?? '', '0000000000000001.jsonl');
     for (const [args, sentence] of [
-      [['repair', join(home, 'notes.txt')], 'is no session file: it does not begin with a session header'],
+      [['repair', join(home, 'notes.txt')], 'is not a session file: it does not begin with a session header'],
       [['repair', feed], 'a feed needs no repair'],
       [['repair', join(home, 'nowhere.jsonl')], 'there is no file'],
       [['repair', home], 'is no file: name a session file'],

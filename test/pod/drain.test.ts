@@ -9,7 +9,7 @@ test('a draining host starts no run and reports why; queued prompts stay for the
   const { host, cwd, reopen } = await stage([{ parts: [{ text: 'Later.' }] }]);
   const pod = await host.create({ cwd });
   await host.drain(0);
-  await expect(pod.handle(say('Now'), ADA)).rejects.toThrow('the host is shutting down and begins no run');
+  await expect(pod.handle(say('Now'), ADA)).rejects.toThrow('the host is shutting down and starts no run');
   expect(await pod.handle({ ...say('Later'), whenBusy: 'queue' }, ADA)).toMatchObject({
     queueId: expect.any(String),
   });

@@ -64,7 +64,7 @@ describe('a host', () => {
     expect(host.usage.runs).toBe(1);
     await expect(second.handle(say('hello'))).rejects.toMatchObject({
       code: 'overloaded',
-      message: 'as many runs as allowed are under way: wait until one ends, or queue it',
+      message: 'the maximum number of runs is active: wait until one ends, or queue it',
     });
     const { queueId } = await second.handle({ ...say('hello'), whenBusy: 'queue' });
     const listener = new Listener(second, 0);
@@ -84,7 +84,8 @@ describe('a host', () => {
     await pod.handle({ ...say('two'), whenBusy: 'queue' });
     const refusal = {
       code: 'overloaded',
-      message: '2 messages wait already: let some be delivered, or clear the queue',
+      message:
+        '2 messages are already queued, which is the limit: wait until some are delivered, or clear the queue',
     };
     await expect(pod.handle({ type: 'follow-up', content: text('three') })).rejects.toMatchObject(refusal);
     await expect(pod.handle({ ...say('three'), whenBusy: 'queue' })).rejects.toMatchObject(refusal);

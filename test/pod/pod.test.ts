@@ -336,7 +336,7 @@ describe('the host', () => {
     writeFileSync(copy, readFileSync(file));
     await expect(host.openFile(copy)).rejects.toThrow('is a copy of the session');
     writeFileSync(join(cwd, 'other.txt'), 'no session');
-    await expect(host.openFile(join(cwd, 'other.txt'))).rejects.toThrow('is no session file');
+    await expect(host.openFile(join(cwd, 'other.txt'))).rejects.toThrow('is not a session file');
   });
 
   it('shows the approvals of a child in its parent, where they can be decided', async () => {

@@ -45,20 +45,20 @@ const WRONG_STATE: readonly (readonly [string, Scenario, PodCommand, string, str
   ['resume without a run', idle, { type: 'resume' }, 'conflict', 'nothing is paused'],
   ['resume of what runs', running, { type: 'resume' }, 'conflict', 'nothing is paused'],
   ['resume of what waits', waiting, { type: 'resume' }, 'conflict', /^waiting for approval .*: send decide$/],
-  ['abort-retry without one', running, { type: 'abort-retry' }, 'conflict', 'no retry is being waited for'],
+  ['abort-retry without one', running, { type: 'abort-retry' }, 'conflict', 'no retry is pending'],
   [
     'branch while a run is under way',
     running,
     { type: 'branch', entryId: 'root' },
     'conflict',
-    'a run is under way: cancel it before going back',
+    'a run is active: cancel it before branching',
   ],
   [
     'branch while a run waits',
     waiting,
     { type: 'branch', entryId: 'root' },
     'conflict',
-    'a run is under way: cancel it before going back',
+    'a run is active: cancel it before branching',
   ],
   ['branch to nowhere', idle, { type: 'branch', entryId: 'none' }, 'not-found', /there is no entry none/],
   [
@@ -66,7 +66,7 @@ const WRONG_STATE: readonly (readonly [string, Scenario, PodCommand, string, str
     idle,
     { type: 'clear-queue', queueIds: ['none'] },
     'not-found',
-    'nothing waits under none: it may have been delivered',
+    'there is no queued message none: it may have been delivered',
   ],
   [
     'decide about nothing',

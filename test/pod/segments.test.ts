@@ -103,7 +103,7 @@ describe('a feed on disk', () => {
     expect(early).toEqual(textsOf(records(1, 8)));
     await expect(all(late)).rejects.toMatchObject({
       code: 'not-found',
-      message: expect.stringContaining('no longer kept'),
+      message: expect.stringContaining('no longer available'),
     });
 
     const across = feed.read(feed.firstSeq - 1);

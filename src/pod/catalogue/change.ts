@@ -37,6 +37,6 @@ export function isHeader({ type, version }: JsonObject): boolean {
   if (found <= VERSION) return true;
   throw new PolypodError(
     'conflict',
-    `the catalogue has format ${found}, newer than this program reads: update polypod, or use another data directory. The file is left as it is.`,
+    `the catalogue has format ${found}, newer than this program reads: update polypod, or use another data directory. The file was not changed.`,
   );
 }

@@ -158,6 +158,6 @@ function readFailure({ path, firstSeq }: Segment, error: unknown): PolypodError 
 export function noLongerKept(seq: number): PolypodError {
   return new PolypodError(
     'not-found',
-    `the events from number ${seq} on are no longer kept. Watch from now on instead.`,
+    `the events from number ${seq} on are no longer available. Watch from now on instead.`,
   );
 }

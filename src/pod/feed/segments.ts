@@ -164,7 +164,7 @@ export class Segments {
    */
   async forget(nextSeq: number): Promise<void> {
     this.#assertOpen();
-    if (nextSeq <= this.lastSeq) throw new PolypodError('internal', `the number ${nextSeq} is taken already`);
+    if (nextSeq <= this.lastSeq) throw new PolypodError('internal', `the number ${nextSeq} is already used`);
     const isEmpty = this.#held.current === undefined;
     this.#held = { ...this.#held, lastSeq: nextSeq - 1, isClean: false };
     if (isEmpty) return;
@@ -281,7 +281,7 @@ export class Segments {
 
   #assertOpen(): void {
     if (this.#isClosed)
-      throw new PolypodError('conflict', 'the feed is closed. Open the session again to go on.');
+      throw new PolypodError('conflict', 'the feed is closed. Open the session again to continue.');
   }
 }
 
@@ -313,7 +313,7 @@ function assertGrowing(records: readonly FeedRecord[], after: number): void {
   for (const { seq, text } of records) {
     if (seq <= last || seqIn(text) !== seq)
       throw refused(seq, `it does not begin with a number above ${last}`);
-    if (isRest(text)) throw refused(seq, 'it would be taken for the end of the feed');
+    if (isRest(text)) throw refused(seq, 'it has the format of a close record');
     last = seq;
   }
 }

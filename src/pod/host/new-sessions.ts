@@ -73,7 +73,7 @@ export class NewSessions {
     if (isMoved && files.stat(place) !== undefined)
       throw new PolypodError(
         'conflict',
-        `${file} is a copy of the session ${id}, which is kept in ${place}: fork that one instead`,
+        `${file} is a copy of the session ${id}, which is stored in ${place}: fork that one instead`,
       );
     if (known === undefined || isMoved) catalogue.put(await rowFromFile(source, file, now().toISOString()));
     try {

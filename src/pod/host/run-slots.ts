@@ -30,7 +30,7 @@ export class RunSlots {
   /** Why no slot is available. */
   get reason(): string {
     return this.#isDraining
-      ? 'the host is shutting down and begins no run: try again when it is back, or queue it'
-      : 'as many runs as allowed are under way: wait until one ends, or queue it';
+      ? 'the host is shutting down and starts no run: try again when it is back, or queue it'
+      : 'the maximum number of runs is active: wait until one ends, or queue it';
   }
 }

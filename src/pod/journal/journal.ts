@@ -18,7 +18,7 @@ import type { Recorder } from './recorder.ts';
 export interface UnnumberedEvent {
   readonly fact: PodFact;
   /** The receipt of the command that caused the event, if the command has an idempotency key. */
-  readonly signed?: RecordedReceipt | undefined;
+  readonly recorded?: RecordedReceipt | undefined;
   /** The message that the file records for the input, if it is not a plain one. */
   readonly message?: AgentMessage | undefined;
   readonly shellId?: string | undefined;
@@ -111,7 +111,7 @@ export class Journal {
    */
   publish(draft: UnnumberedEvent): string | undefined {
     if (this.#failure !== undefined) throw this.#failure;
-    const { fact, signed, message } = draft;
+    const { fact, recorded, message } = draft;
     const seq = (this.#lastSeq += 1);
     const entries: Entry[] = [];
     const place = (body: Body): Entry => {
@@ -120,7 +120,7 @@ export class Journal {
       return entry;
     };
     this.#parts.recorder.record(fact, message, place);
-    if (signed !== undefined && entries.length === 0) place(ACCEPTED.body({}));
+    if (recorded !== undefined && entries.length === 0) place(ACCEPTED.body({}));
     // A mark reserves numbers and records no event.
     const entryId = entries[0]?.id;
     if (entryId !== undefined) this.#pending.isMarkOnly = false;
@@ -134,7 +134,7 @@ export class Journal {
       this.#lastEntrySeq = this.#pending.entrySeq = seq;
       // The last line carries the receipt, so that a receipt implies all lines of its command.
       const isLast = entry === entries.at(-1);
-      const more = isLast ? signed && { receipt: signed } : { more: true };
+      const more = isLast ? recorded && { receipt: recorded } : { more: true };
       lines.push(
         encodeEntry(more === undefined ? entry : { ...entry, extras: { ...entry.extras, ...more } }),
       );

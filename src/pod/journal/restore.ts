@@ -46,7 +46,7 @@ export interface Restored {
   readonly view: PodView;
   readonly entryIds: readonly string[];
   readonly totals: Totals | undefined;
-  readonly signed: readonly RecordedReceipt[];
+  readonly receipts: readonly RecordedReceipt[];
   /** The number of context tokens at the last answer. */
   readonly measured?: Measured;
   /** The highest number of an entry. */
@@ -84,7 +84,7 @@ export function restore(tree: SessionTree): Restored {
     view,
     entryIds,
     totals,
-    signed: [...reader.signed],
+    receipts: [...reader.receipts],
     lastSeq: reader.lastSeq,
     isForeign: reader.isForeign,
     ...(measured && { measured }),
@@ -120,7 +120,7 @@ function inputTokensOf(entry: Entry): number | undefined {
 
 class Reader {
   view = new PodView();
-  signed: RecordedReceipt[] = [];
+  receipts: RecordedReceipt[] = [];
   lastSeq = 0;
   isForeign = false;
   /** Whether the session has settings that Polypod wrote. */
@@ -138,8 +138,8 @@ class Reader {
     const checkpoint = CHECKPOINT.in(entry);
     if (checkpoint !== undefined) this.#resume(checkpoint.state ?? {});
     const { seq, receipt, queueId, shellId, more } = entry.extras ?? {};
-    const signed = readRecordedReceipt(receipt);
-    if (signed !== undefined) this.signed.push(signed);
+    const recorded = readRecordedReceipt(receipt);
+    if (recorded !== undefined) this.receipts.push(recorded);
     this.isForeign = numberOf(seq) === undefined || more === true;
     this.lastSeq = Math.max(this.lastSeq, numberOf(seq) ?? 0);
     if (typeof queueId === 'string') this.view.apply({ type: 'unqueued', queueIds: [queueId] });
@@ -156,7 +156,7 @@ class Reader {
     const { name: _, annotations: __, mcpContext: ___, ...rest } = settings;
     this.view = new PodView();
     this.view.settings = rest;
-    this.signed = [];
+    this.receipts = [];
     this.lastSeq = 0;
     this.isForeign = false;
     this.#clearTurn();
@@ -164,14 +164,14 @@ class Reader {
   }
 
   #resume(state: JsonObject): void {
-    const { view, signed, untold, lastSeq } = readKept(state);
+    const { view, receipts, unsentShellOutputs, lastSeq } = readPersistedState(state);
     // A checkpoint contains the last tasks and the pending ones.
     const { tasks } = this.view;
     for (const [taskId, task] of view.tasks.all()) tasks.set(taskId, task);
     this.view = view;
     view.tasks = tasks;
-    for (const shell of untold) this.shells.set(shell.shellId, shell);
-    this.signed = [...signed];
+    for (const shell of unsentShellOutputs) this.shells.set(shell.shellId, shell);
+    this.receipts = [...receipts];
     this.isSet = true;
     this.lastSeq = Math.max(this.lastSeq, lastSeq);
   }
@@ -220,7 +220,7 @@ class Reader {
     } else if (started !== undefined) {
       this.started.add(started.callId);
     } else if (shell !== undefined) {
-      this.shells.set(shell.shellId, untoldIn(shell));
+      this.shells.set(shell.shellId, shellOutputIn(shell));
       this.view.shells.delete(shell.shellId);
     } else {
       const fact = factIn(entry);
@@ -333,13 +333,16 @@ function sound<const K extends string, T>(key: K, from: shape.Shape<T>, value: u
 
 /** The part of a checkpoint that is not derived from events. */
 export interface PersistedState {
-  readonly signed: readonly RecordedReceipt[];
-  readonly untold: readonly UnsentShellOutput[];
+  readonly receipts: readonly RecordedReceipt[];
+  readonly unsentShellOutputs: readonly UnsentShellOutput[];
   readonly lastSeq: number;
 }
 
 /** The state of a pod for a checkpoint, so that nothing before it has to be read. */
-export function persistedState(view: PodView, { signed, untold, lastSeq }: PersistedState): JsonObject {
+export function persistedState(
+  view: PodView,
+  { receipts, unsentShellOutputs, lastSeq }: PersistedState,
+): JsonObject {
   return {
     settings: view.settings,
     todos: view.todos,
@@ -352,14 +355,15 @@ export function persistedState(view: PodView, { signed, untold, lastSeq }: Persi
       command,
       private: isPrivate,
     })),
-    untold,
-    signed,
+    // These key names are part of the file format.
+    untold: unsentShellOutputs,
+    signed: receipts,
     lastSeq,
   };
 }
 
 /** Reads that state, with the readers of the corresponding facts. */
-function readKept(state: JsonObject): { readonly view: PodView } & PersistedState {
+function readPersistedState(state: JsonObject): { readonly view: PodView } & PersistedState {
   const view = new PodView();
   const facts: readonly (readonly [string, unknown])[] = [
     ['settings', { settings: state.settings }],
@@ -375,17 +379,20 @@ function readKept(state: JsonObject): { readonly view: PodView } & PersistedStat
     const fact = factIn({ ...PLACE, type: 'custom', customType: `polypod.${kind}`, data });
     if (fact !== undefined) view.apply(fact);
   }
-  const signed = listOf(state.signed).flatMap((one) => readRecordedReceipt(one) ?? []);
-  const untold = listOf(state.untold).flatMap((shell) => readUntold(shell) ?? []);
-  return { view, signed, untold, lastSeq: numberOf(state.lastSeq) ?? 0 };
+  const receipts = listOf(state.signed).flatMap((one) => readRecordedReceipt(one) ?? []);
+  const unsentShellOutputs = listOf(state.untold).flatMap((shell) => readShellOutput(shell) ?? []);
+  return { view, receipts, unsentShellOutputs, lastSeq: numberOf(state.lastSeq) ?? 0 };
 }
 
-function readUntold(data: unknown): UnsentShellOutput | undefined {
+function readShellOutput(data: unknown): UnsentShellOutput | undefined {
   const shell = SHELL_END.in({ ...PLACE, type: 'custom', customType: 'polypod.shell-end', data });
-  return shell && untoldIn(shell);
+  return shell && shellOutputIn(shell);
 }
 
-function untoldIn({ shellId, message }: NonNullable<ReturnType<typeof SHELL_END.in>>): UnsentShellOutput {
+function shellOutputIn({
+  shellId,
+  message,
+}: NonNullable<ReturnType<typeof SHELL_END.in>>): UnsentShellOutput {
   return { shellId, message: { role: 'bashExecution', ...message } };
 }
 

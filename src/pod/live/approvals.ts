@@ -66,8 +66,8 @@ export class Approvals {
   }
 
   /** Adds an approval that belongs to no call of this pod: a client's or a child's. */
-  open(approval: Approval, signed?: RecordedReceipt): void {
-    this.#parts.publish({ fact: { type: 'approval-request', approval }, signed });
+  open(approval: Approval, recorded?: RecordedReceipt): void {
+    this.#parts.publish({ fact: { type: 'approval-request', approval }, recorded });
     this.#arm(approval);
   }
 
@@ -75,7 +75,7 @@ export class Approvals {
   async decide(
     command: PodCommandOf<'decide'>,
     caller: Caller,
-    sign: () => RecordedReceipt | undefined,
+    recordReceipt: () => RecordedReceipt | undefined,
   ): Promise<void> {
     const { approval } = this.#pending(command.approvalId);
     const { updatedArguments, remember, decision } = command;
@@ -101,7 +101,7 @@ export class Approvals {
         ...(isApproved && updatedArguments !== undefined ? { updatedArguments } : {}),
         ...(remember === undefined ? {} : { remember }),
       },
-      sign(),
+      recordReceipt(),
     );
     if (rule !== undefined && remember === 'always') await this.#keepForGood(rule, personOf(caller));
   }
@@ -118,12 +118,12 @@ export class Approvals {
   }
 
   /** Returns false if it was already settled. */
-  settle(approvalId: string, how: Omit<Settlement, 'at'>, signed?: RecordedReceipt): boolean {
+  settle(approvalId: string, how: Omit<Settlement, 'at'>, recorded?: RecordedReceipt): boolean {
     const { view, publish, now } = this.#parts;
     const asked = view.approvals.get(approvalId);
     if (asked === undefined || asked.settlement !== undefined) return false;
     const fact: PodFact = { type: 'approval-response', approvalId, ...how, at: now().toISOString() };
-    publish({ fact, signed });
+    publish({ fact, recorded });
     clearTimeout(this.#timers.get(approvalId));
     this.#timers.delete(approvalId);
     const settled = view.approvals.get(approvalId);
@@ -184,7 +184,7 @@ export class Approvals {
     if (submitter?.fourEyes !== true || submitter.owner !== by) return;
     throw new PolypodError(
       'denied',
-      `${by} submitted this task and cannot approve it (four eyes): somebody else has to, with a key of another owner`,
+      `${by} submitted this task and cannot approve it (four eyes): another key owner must approve it`,
     );
   }
 

@@ -128,8 +128,8 @@ export class LivePod {
         isAwaiting: () => this.view.approvals.hasOwnCall(),
         state: () =>
           persistedState(this.view, {
-            signed: this.#receipts.all(),
-            untold: this.#shell.waiting,
+            receipts: this.#receipts.all(),
+            unsentShellOutputs: this.#shell.waiting,
             lastSeq: this.#journal.lastSeq,
           }),
       },
@@ -149,7 +149,7 @@ export class LivePod {
     this.#receipts = new Receipts(now);
     this.#slot = new RunSlot(callbacks);
     this.#notices = new HostNotices({ callbacks, journal: () => this.#journal });
-    for (const signed of restored.signed) this.#receipts.add(signed);
+    for (const recorded of restored.receipts) this.#receipts.add(recorded);
     this.#approvals = new Approvals({
       view: this.view,
       publish,
@@ -216,7 +216,7 @@ export class LivePod {
       branchTo: (entryId) => this.#branchTo(entryId),
       decideForChild: callbacks.decideForChild,
       // From now on nothing else starts: queued work runs when the pod is opened again.
-      close: ({ by, door }, signed) => this.#end.close({ fact: { type: 'closed', by, door }, signed }),
+      close: ({ by, door }, recorded) => this.#end.close({ fact: { type: 'closed', by, door }, recorded }),
     };
     this.#end = new PodEnd({
       view: this.view,
@@ -280,13 +280,13 @@ export class LivePod {
   /** Performs a command. Resolves with a receipt once its effect is on disk, or rejects. */
   async handle(command: ValidCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;
-    return this.#receipts.once(command, caller, async (sign) => {
+    return this.#receipts.once(command, caller, async (recordReceipt) => {
       if (this.closing !== undefined)
         throw new PolypodError('conflict', 'the pod is being closed: try again');
       let given: Receipt | undefined;
       const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
         (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
-      const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts).catch(
+      const reply = await perform(command, caller, (how) => recordReceipt(receiptOf(how)), this.#parts).catch(
         (thrown: unknown) => {
           for (const event of refusedDecisionEvents(command, caller, thrown, this.id))
             this.#options.callbacks.audit(event);

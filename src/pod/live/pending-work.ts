@@ -52,7 +52,7 @@ export class PendingWork {
           return;
         }
         if (!takeSlot()) return;
-        runner.start(ready, { content, queueId, purpose: purposeOf(next), sign: () => undefined });
+        runner.start(ready, { content, queueId, purpose: purposeOf(next), recordReceipt: () => undefined });
       },
       // Remove a prompt that cannot run, and report it: otherwise it would block the queue forever.
       (thrown: unknown) => this.#refuse(queueId, messageOf(thrown)),

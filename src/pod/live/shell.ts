@@ -43,12 +43,12 @@ export class Shell {
     command: string,
     isPrivate: boolean,
     { by, door }: Origin,
-    signed: RecordedReceipt | undefined,
+    recorded: RecordedReceipt | undefined,
   ): void {
     const stop = new AbortController();
     this.#running.set(shellId, stop);
     const { publish } = this.#parts;
-    publish({ fact: { type: 'shell-start', shellId, command, private: isPrivate, by, door }, signed });
+    publish({ fact: { type: 'shell-start', shellId, command, private: isPrivate, by, door }, recorded });
     const done = this.#run(shellId, command, isPrivate, stop.signal);
     this.#all = Promise.all([this.#all, done]);
   }

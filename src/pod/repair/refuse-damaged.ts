@@ -27,7 +27,7 @@ export function damagedSession(file: string, { line, kind, text }: Defect, damag
 export function noSession(file: string): PolypodError {
   return new PolypodError(
     'bad-request',
-    `${file} is no session file: it does not begin with a session header`,
+    `${file} is not a session file: it does not begin with a session header`,
   );
 }
 

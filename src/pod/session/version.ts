@@ -7,7 +7,7 @@ export function readable(header: Header): Header {
   const { version } = header;
   const next = version < 2 ? 'upgrade a copy of it' : 'update polypod';
   const found = `the session file has format ${version}, ${version < 2 ? 'older' : 'newer'} than this program reads`;
-  throw new PolypodError('conflict', `${found}: ${next}; the file is left as it is`);
+  throw new PolypodError('conflict', `${found}: ${next}; the file was not changed`);
 }
 
 /** Whether the version of the lines after the header is known. */

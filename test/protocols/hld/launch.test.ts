@@ -310,7 +310,7 @@ describe('permission_prompt_tool', () => {
     expect(error).toMatchObject({
       code: -32603,
       message:
-        'failed to launch Claude session: the permission tool mcp__x__y is not there. Available MCP tools: none',
+        'failed to launch Claude session: the permission tool mcp__x__y does not exist. Available MCP tools: none',
     });
   });
 

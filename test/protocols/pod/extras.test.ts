@@ -104,7 +104,7 @@ describe('the extras', () => {
     await client.say('branch', { entry_id: 'root' });
     expect((await next('branched')).data).toMatchObject({ items: [] });
     await client.say('abort_retry');
-    expect((await next('error')).data).toEqual({ code: 'conflict', message: 'no retry is being waited for' });
+    expect((await next('error')).data).toEqual({ code: 'conflict', message: 'no retry is pending' });
     await client.say('close');
     expect((await next('closed')).data).toEqual({ by: 'ada', door: 'pod' });
     await client.closed;

@@ -29,11 +29,11 @@ const HANDLERS: { readonly [T in PodCommand['type']]: Handler<T> } = {
 export function perform<T extends PodCommand['type']>(
   command: ValidCommandOf<T> & { readonly type: T },
   caller: Caller,
-  sign: RecordReceipt,
+  recordReceipt: RecordReceipt,
   pod: PodParts,
 ): Promise<Reply> {
   const handler: Handler<T> = HANDLERS[command.type];
-  return handler(command, caller, sign, pod);
+  return handler(command, caller, recordReceipt, pod);
 }
 
 export type { PodParts, Reply, RecordReceipt } from './parts.ts';

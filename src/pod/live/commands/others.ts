@@ -2,34 +2,39 @@ import { PolypodError } from '../../../base/index.ts';
 import { changed } from '../../settings.ts';
 import { accept, type Handler, type PodParts } from './parts.ts';
 
-export const decide: Handler<'decide'> = async (command, caller, sign, pod) => {
+export const decide: Handler<'decide'> = async (command, caller, recordReceipt, pod) => {
   const { approvalId } = command;
   const asked = pod.view.approvals.get(approvalId);
   // The child records who decided, including the key.
   const isOpen = asked?.settlement === undefined || caller.key !== undefined;
   const podId = isOpen ? asked?.approval.podId : undefined;
-  if (podId === undefined) await pod.approvals.decide(command, caller, () => sign({ approvalId }));
+  if (podId === undefined) await pod.approvals.decide(command, caller, () => recordReceipt({ approvalId }));
   else {
     await pod.decideForChild(podId, command, caller);
-    accept(command, caller, () => sign({ approvalId }), pod);
+    accept(command, caller, () => recordReceipt({ approvalId }), pod);
   }
   return { approvalId };
 };
 
-export const ask: Handler<'ask'> = async (command, _, sign, pod) => {
+export const ask: Handler<'ask'> = async (command, _, recordReceipt, pod) => {
   const { type: _type, title = command.tool, reason = '', ...question } = command;
   const approvalId = pod.newId();
   const requestedAt = pod.now().toISOString();
-  pod.approvals.open({ ...question, approvalId, requestedAt, title, reason }, sign({ approvalId }));
+  pod.approvals.open({ ...question, approvalId, requestedAt, title, reason }, recordReceipt({ approvalId }));
   return { approvalId };
 };
 
 /** Looks up a model before it is selected: an unavailable model is rejected here, not in the next run. */
-export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by, door }, sign, pod) => {
+export const configure: Handler<'configure'> = async (
+  { set = {}, clear },
+  { by, door },
+  recordReceipt,
+  pod,
+) => {
   const { view, setup, runner, agent } = pod;
   if (set.model !== undefined) await agent.model(set.model);
   const settings = changed(view.settings, set, clear);
-  pod.publish({ fact: { type: 'settings', settings, by, door }, signed: sign({}) });
+  pod.publish({ fact: { type: 'settings', settings, by, door }, recorded: recordReceipt({}) });
   runner.refill();
   await runner.look();
   // The settings are accepted. The next run reports what is unavailable.
@@ -38,14 +43,14 @@ export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by,
   return {};
 };
 
-export const branch: Handler<'branch'> = async ({ entryId }, _, sign, pod) => {
+export const branch: Handler<'branch'> = async ({ entryId }, _, recordReceipt, pod) => {
   const target = entryId === 'root' ? null : entryId;
   refuseWhileRunning(pod);
   await pod.reach(target);
   // A run may have started while the file was read.
   refuseWhileRunning(pod);
   const branch = pod.branchTo(target);
-  pod.publish({ fact: { type: 'branched', ...branch }, signed: sign({ entryId }) });
+  pod.publish({ fact: { type: 'branched', ...branch }, recorded: recordReceipt({ entryId }) });
   // Calls of an interrupted turn are not run a second time.
   pod.runner.abandon();
   return { entryId };
@@ -53,41 +58,41 @@ export const branch: Handler<'branch'> = async ({ entryId }, _, sign, pod) => {
 
 function refuseWhileRunning({ runner, view }: PodParts): void {
   if (runner.active || view.state === 'waiting')
-    throw new PolypodError('conflict', 'a run is under way: cancel it before going back');
+    throw new PolypodError('conflict', 'a run is active: cancel it before branching');
 }
 
-export const shell: Handler<'shell'> = async (command, caller, sign, pod) => {
+export const shell: Handler<'shell'> = async (command, caller, recordReceipt, pod) => {
   const shellId = pod.newId();
-  pod.shell.start(shellId, command.command, command.private ?? false, caller, sign({ shellId }));
+  pod.shell.start(shellId, command.command, command.private ?? false, caller, recordReceipt({ shellId }));
   return { shellId };
 };
 
-export const abortShell: Handler<'abort-shell'> = async (command, caller, sign, pod) => {
+export const abortShell: Handler<'abort-shell'> = async (command, caller, recordReceipt, pod) => {
   if (!pod.shell.active) throw new PolypodError('conflict', 'no shell command is running');
   pod.shell.abort(command.shellId);
-  accept(command, caller, sign, pod);
+  accept(command, caller, recordReceipt, pod);
   return {};
 };
 
-export const setTodos: Handler<'set-todos'> = async ({ items }, _, sign, pod) => {
-  pod.publish({ fact: { type: 'todos', items }, signed: sign({}) });
+export const setTodos: Handler<'set-todos'> = async ({ items }, _, recordReceipt, pod) => {
+  pod.publish({ fact: { type: 'todos', items }, recorded: recordReceipt({}) });
   return {};
 };
 
-export const toolResult: Handler<'tool-result'> = async (command, caller, sign, pod) => {
+export const toolResult: Handler<'tool-result'> = async (command, caller, recordReceipt, pod) => {
   pod.clientTools.result(command);
-  accept(command, caller, sign, pod);
+  accept(command, caller, recordReceipt, pod);
   return {};
 };
 
-export const toolUpdate: Handler<'tool-update'> = async (command, caller, sign, pod) => {
+export const toolUpdate: Handler<'tool-update'> = async (command, caller, recordReceipt, pod) => {
   pod.clientTools.update(command);
   // Updates are frequent: without a key, only the update itself is published.
-  if (caller.key !== undefined) accept(command, caller, sign, pod);
+  if (caller.key !== undefined) accept(command, caller, recordReceipt, pod);
   return {};
 };
 
-export const close: Handler<'close'> = async (_, caller, sign, pod) => {
-  await pod.close(caller, sign({}));
+export const close: Handler<'close'> = async (_, caller, recordReceipt, pod) => {
+  await pod.close(caller, recordReceipt({}));
   return {};
 };

@@ -41,7 +41,7 @@ export interface PodParts {
     command: ValidCommandOf<'decide'>,
     caller: Caller,
   ) => Promise<void>;
-  readonly close: (caller: Caller, signed: RecordedReceipt | undefined) => Promise<void>;
+  readonly close: (caller: Caller, recorded: RecordedReceipt | undefined) => Promise<void>;
 }
 
 /** The result of a command, before it has its number. */
@@ -53,7 +53,7 @@ export type RecordReceipt = (reply: Reply) => RecordedReceipt | undefined;
 export type Handler<T extends PodCommand['type']> = (
   command: ValidCommandOf<T>,
   caller: Caller,
-  sign: RecordReceipt,
+  recordReceipt: RecordReceipt,
   pod: PodParts,
 ) => Promise<Reply>;
 
@@ -61,8 +61,8 @@ export type Handler<T extends PodCommand['type']> = (
 export function accept(
   { type }: PodCommand,
   { by, door }: Caller,
-  sign: RecordReceipt,
+  recordReceipt: RecordReceipt,
   { publish }: PodParts,
 ): void {
-  publish({ fact: { type: 'commanded', command: type, by, door }, signed: sign({}) });
+  publish({ fact: { type: 'commanded', command: type, by, door }, recorded: recordReceipt({}) });
 }

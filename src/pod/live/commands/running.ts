@@ -7,21 +7,21 @@ import type { Lane } from '../../event.ts';
 import { accept, type Handler, type PodParts, type Reply, type RecordReceipt } from './parts.ts';
 
 /** Starts a run, or queues the prompt as it requests. */
-export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
+export const prompt: Handler<'prompt'> = async (command, caller, recordReceipt, pod) => {
   const { content, overrides, taskId, customType, runId: wantedId, whenBusy = 'refuse' } = command;
   const lane = whenBusy === 'queue' ? 'prompt' : whenBusy;
   if (isBusy(pod) && lane !== 'refuse')
-    return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
+    return enqueue(pod, lane, { content, caller, recordReceipt, overrides, taskId });
   refuseIfBusy(pod);
   const ready = await pod.setup.prepare(overrides);
   // Another command may have started a run during the preparation.
   if (isBusy(pod) && lane !== 'refuse')
-    return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
+    return enqueue(pod, lane, { content, caller, recordReceipt, overrides, taskId });
   refuseIfBusy(pod);
   const refused = pod.refuseStart(overrides);
   if (refused !== undefined) throw new PolypodError('denied', refused);
   if (!pod.takeSlot()) {
-    if (lane === 'prompt') return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
+    if (lane === 'prompt') return enqueue(pod, lane, { content, caller, recordReceipt, overrides, taskId });
     throw new PolypodError('overloaded', pod.whyNoSlot());
   }
   pod.approvals.cancelOwn();
@@ -31,31 +31,34 @@ export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
     customType,
     purpose: { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) },
     runId: wantedId,
-    sign: (id) => sign({ runId: id }),
+    recordReceipt: (id) => recordReceipt({ runId: id }),
   });
   return { runId };
 };
 
-export const steer: Handler<'steer'> = async ({ content }, caller, sign, pod) =>
-  enqueue(pod, 'steer', { content, caller, sign });
+export const steer: Handler<'steer'> = async ({ content }, caller, recordReceipt, pod) =>
+  enqueue(pod, 'steer', { content, caller, recordReceipt });
 
-export const followUp: Handler<'follow-up'> = async ({ content }, caller, sign, pod) =>
-  enqueue(pod, 'follow-up', { content, caller, sign });
+export const followUp: Handler<'follow-up'> = async ({ content }, caller, recordReceipt, pod) =>
+  enqueue(pod, 'follow-up', { content, caller, recordReceipt });
 
-export const clearQueue: Handler<'clear-queue'> = async ({ queueIds }, _, sign, pod) => {
+export const clearQueue: Handler<'clear-queue'> = async ({ queueIds }, _, recordReceipt, pod) => {
   const waiting = pod.view.queue.map(({ queueId }) => queueId);
   for (const queueId of queueIds ?? [])
     if (!waiting.includes(queueId))
-      throw new PolypodError('not-found', `nothing waits under ${queueId}: it may have been delivered`);
-  pod.publish({ fact: { type: 'unqueued', queueIds: queueIds ?? waiting }, signed: sign({}) });
+      throw new PolypodError(
+        'not-found',
+        `there is no queued message ${queueId}: it may have been delivered`,
+      );
+  pod.publish({ fact: { type: 'unqueued', queueIds: queueIds ?? waiting }, recorded: recordReceipt({}) });
   pod.runner.refill();
   return {};
 };
 
-export const cancel: Handler<'cancel'> = async (command, caller, sign, pod) => {
+export const cancel: Handler<'cancel'> = async (command, caller, recordReceipt, pod) => {
   const { view, runner, approvals } = pod;
   if (runner.active) {
-    accept(command, caller, sign, pod);
+    accept(command, caller, recordReceipt, pod);
     runner.cancel();
     return {};
   }
@@ -65,19 +68,19 @@ export const cancel: Handler<'cancel'> = async (command, caller, sign, pod) => {
   const { runId = '' } = view.lastRun ?? {};
   pod.publish({
     fact: { type: 'run-end', runId, outcome: { status: 'cancelled' }, totals: NO_TOTALS },
-    signed: sign({ runId }),
+    recorded: recordReceipt({ runId }),
   });
   return { runId };
 };
 
-export const pause: Handler<'pause'> = async (command, caller, sign, pod) => {
+export const pause: Handler<'pause'> = async (command, caller, recordReceipt, pod) => {
   if (!pod.runner.active) throw new WrongState('there is no run to pause');
-  accept(command, caller, sign, pod);
+  accept(command, caller, recordReceipt, pod);
   pod.runner.pause();
   return {};
 };
 
-export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
+export const resume: Handler<'resume'> = async (_, caller, recordReceipt, pod) => {
   refuseIfNotPaused(pod);
   const { taskId, overrides } = pod.view.lastRun ?? {};
   const ready = await pod.setup.prepare(overrides);
@@ -85,23 +88,23 @@ export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
   if (!pod.takeSlot()) throw new PolypodError('overloaded', pod.whyNoSlot());
   const { by, door } = caller;
   const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
-  const runId = pod.runner.resume(ready, purpose, (id) => sign({ runId: id }));
+  const runId = pod.runner.resume(ready, purpose, (id) => recordReceipt({ runId: id }));
   return { runId };
 };
 
-export const abortRetry: Handler<'abort-retry'> = async (command, caller, sign, pod) => {
-  if (!pod.runner.abortRetry()) throw new WrongState('no retry is being waited for');
-  accept(command, caller, sign, pod);
+export const abortRetry: Handler<'abort-retry'> = async (command, caller, recordReceipt, pod) => {
+  if (!pod.runner.abortRetry()) throw new WrongState('no retry is pending');
+  accept(command, caller, recordReceipt, pod);
   return {};
 };
 
-export const compact: Handler<'compact'> = async (command, caller, sign, pod) => {
+export const compact: Handler<'compact'> = async (command, caller, recordReceipt, pod) => {
   refuseIfBusy(pod);
   const ready = await pod.setup.prepare();
   refuseIfBusy(pod);
   if (pod.view.state === 'paused' || pod.view.state === 'waiting')
     throw new WrongState('the run is paused: resume or cancel it before compacting');
-  accept(command, caller, sign, pod);
+  accept(command, caller, recordReceipt, pod);
   // Its events report the outcome; the receipt only confirms the start.
   void pod.runner.compact(ready, command.instructions);
   return {};
@@ -110,17 +113,21 @@ export const compact: Handler<'compact'> = async (command, caller, sign, pod) =>
 interface Waiting {
   readonly content: readonly Content[];
   readonly caller: Caller;
-  readonly sign: RecordReceipt;
+  readonly recordReceipt: RecordReceipt;
   readonly overrides?: Overrides | undefined;
   readonly taskId?: string | undefined;
 }
 
-function enqueue(pod: PodParts, lane: Lane, { content, caller, sign, overrides, taskId }: Waiting): Reply {
+function enqueue(
+  pod: PodParts,
+  lane: Lane,
+  { content, caller, recordReceipt, overrides, taskId }: Waiting,
+): Reply {
   const { view, queueLimit, newId, runner } = pod;
   if (view.queue.length >= queueLimit)
     throw new PolypodError(
       'overloaded',
-      `${queueLimit} messages wait already: let some be delivered, or clear the queue`,
+      `${queueLimit} messages are already queued, which is the limit: wait until some are delivered, or clear the queue`,
     );
   const queueId = newId();
   const { by, door } = caller;
@@ -135,7 +142,7 @@ function enqueue(pod: PodParts, lane: Lane, { content, caller, sign, overrides, 
       ...(taskId && { taskId }),
       ...(overrides && { overrides }),
     },
-    signed: sign({ queueId }),
+    recorded: recordReceipt({ queueId }),
   });
   if (lane !== 'prompt') runner.deliver(lane, content);
   return { queueId };

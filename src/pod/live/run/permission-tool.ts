@@ -11,7 +11,7 @@ export function permissionTool(name: string, tools: readonly Tool[]): Tool {
   const there = foreign.length === 0 ? 'none' : foreign.join(', ');
   throw new PolypodError(
     'not-found',
-    `the permission tool ${name} is not there. Available MCP tools: ${there}`,
+    `the permission tool ${name} does not exist. Available MCP tools: ${there}`,
   );
 }
 

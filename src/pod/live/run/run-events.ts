@@ -64,11 +64,11 @@ export class RunEvents {
   #draft(event: RunEvent): UnnumberedEvent {
     switch (event.type) {
       case 'run-start':
-        return { fact: { ...event, ...this.#run?.purpose }, signed: this.#receipt('run-start') };
+        return { fact: { ...event, ...this.#run?.purpose }, recorded: this.#receipt('run-start') };
       case 'input':
         return {
           fact: { ...event, ...this.#author(event.origin) },
-          signed: event.origin === 'prompt' ? this.#receipt('input') : undefined,
+          recorded: event.origin === 'prompt' ? this.#receipt('input') : undefined,
           message: this.#note?.message,
           shellId: this.#note?.shellId,
         };

@@ -39,7 +39,7 @@ export interface Beginning extends Pick<CurrentRun, 'purpose' | 'queueId' | 'cus
   readonly content: readonly Content[];
   /** By default a new id. */
   readonly runId?: string | undefined;
-  readonly sign: (runId: string) => RecordedReceipt | undefined;
+  readonly recordReceipt: (runId: string) => RecordedReceipt | undefined;
 }
 
 /** Runs the pod's conversation, one run at a time. */
@@ -104,14 +104,18 @@ export class Runner {
   }
 
   /** Starts a run. Its first events have been published when this returns. */
-  start(ready: ReadyRun, { content, runId, sign, ...run }: Beginning): string {
-    const current = { ...run, receiptOn: 'input', receipt: sign } as const;
+  start(ready: ReadyRun, { content, runId, recordReceipt, ...run }: Beginning): string {
+    const current = { ...run, receiptOn: 'input', receipt: recordReceipt } as const;
     return this.#begin(ready, runId, current, (signal) => this.#worker.run(content, signal));
   }
 
   /** Continues the last run, which was paused or has decided calls. It keeps its id. */
-  resume(ready: ReadyRun, purpose: RunPurpose, sign: (runId: string) => RecordedReceipt | undefined): string {
-    const current = { purpose, receiptOn: 'run-start', receipt: sign } as const;
+  resume(
+    ready: ReadyRun,
+    purpose: RunPurpose,
+    recordReceipt: (runId: string) => RecordedReceipt | undefined,
+  ): string {
+    const current = { purpose, receiptOn: 'run-start', receipt: recordReceipt } as const;
     const { lastRun } = this.#parts.view;
     return this.#begin(ready, lastRun?.runId, current, (signal) => this.#worker.resume(signal));
   }
