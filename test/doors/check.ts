@@ -9,14 +9,14 @@ import type { JsonLine } from './lines.ts';
 import { difference, type Told } from './told.ts';
 import { withinTime } from './within-time.ts';
 
-/** What a wire tells of a log to whoever hears it after a number. */
+/** Encodes the expected lines of a wire, for a client that joined after a number. */
 export function expectedOn(wire: WireName, log: readonly PodEvent[]): (after: number) => readonly Told[] {
   if (wire === 'rpc' || wire === 'rpc stdio') return (after) => rpcTold(log, after);
   const all = wire === 'hld' ? hldTold(log) : podTold(log, wire === 'pod plain' ? 'plain' : 'extended');
   return (after) => all.filter(({ seq }) => seq > after);
 }
 
-/** All that a client heard, against the log: what is missing, doubled, out of order or invented, in words. */
+/** Compares all lines of a client with the log. Describes what is missing, duplicated, out of order or unexpected. */
 export function findings(client: DoorClient, log: readonly PodEvent[]): readonly string[] {
   const expected = expectedOn(client.wire, log);
   const found = client.stretches.flatMap((stretch, at) => {
@@ -32,14 +32,14 @@ export function findings(client: DoorClient, log: readonly PodEvent[]): readonly
   return [...client.problems, ...found];
 }
 
-/** How each protocol shows a conversation, where it is not as `history` of the Pod Protocol does. */
+/** How each protocol shows a conversation, if it differs from `history` of the Pod Protocol. */
 const SHOWN: Partial<Readonly<Record<WireName, Shown>>> = {
   hld: { asEnded: true, broken: 'left and marked' },
   rpc: { asEnded: false, broken: 'all' },
   'rpc stdio': { asEnded: false, broken: 'all' },
 };
 
-/** What doors answer when they are asked, once nothing runs: the conversation, and whether all work is over. */
+/** Compares what doors return when nothing runs: the conversation, and whether all work has ended. */
 export async function askedFindings(
   clients: readonly DoorClient[],
   log: readonly PodEvent[],
@@ -60,7 +60,7 @@ export async function askedFindings(
   return problems;
 }
 
-/** Resolves when every client that is connected has heard the end of the log; those that have not, in words. */
+/** Resolves when every connected client has received the end of the log; returns those that have not. */
 export async function untilHeard(
   clients: readonly DoorClient[],
   log: readonly PodEvent[],
@@ -79,29 +79,29 @@ export async function untilHeard(
   return late;
 }
 
-/** Without a cursor the number after which a client hears is one between two that are known: one of them has to fit. */
+/** Without a cursor, only bounds of the start number are known: one number between them must match. */
 function stretchProblem(
   { from, told: all }: Stretch,
   expected: (after: number) => readonly Told[],
   { isComplete, last }: { readonly isComplete: boolean; readonly last: number },
 ): string | undefined {
-  // What happened after the log was read is not in it.
+  // Events after the log was read are not in it.
   const told = all.filter(({ seq }) => seq <= last);
   let problem: string | undefined;
-  // The first line that came bounds it too.
+  // The first received line is a bound too.
   const first = Math.min(from.highest, Math.max(from.lowest, (told[0]?.seq ?? Infinity) - 1));
   for (let after = first; after >= from.lowest; after -= 1) {
     const found = difference(expected(after), told, { isComplete });
     if (found === undefined) return undefined;
-    // The likeliest place is looked at first.
+    // The most likely number first.
     problem ??= found;
   }
   return `${problem} (it hears after ${from.lowest}${from.lowest === from.highest ? '' : ` to ${from.highest}`})`;
 }
 
 /**
- * A client that is asked without a number is asked, once and in order, every question that was open when it joined or came
- * later. Where it joined is known only roughly, so a question that was settled about then may be asked or not.
+ * A client without a start number receives, once and in order, every approval that was pending when it joined or that came later.
+ * The time of its join is known only roughly, so an approval that was settled about then may be included or not.
  */
 function questionProblem(
   { from, asked }: Stretch,
@@ -125,7 +125,7 @@ function questionProblem(
   return `it was asked ${JSON.stringify(asked)}, the log has the questions ${JSON.stringify(asks.map(({ title }) => title))}`;
 }
 
-/** A snapshot is the sum of the log up to its number: the state, the open questions, what waits, the blocks under way. */
+/** A snapshot is the sum of the log up to its number: the state, the pending approvals, the queue, the streaming blocks. */
 function snapshotProblem(snapshot: JsonLine, log: readonly PodEvent[], seq: number): string | undefined {
   const sum = sumOf(log.filter((event) => event.seq <= seq));
   const approvals = arrayOf(snapshot.approvals).map((one) => stringOf(objectOf(one).approval_id));

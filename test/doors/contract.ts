@@ -8,18 +8,18 @@ import { TABLE } from './table.ts';
 /** How a door took part in a scenario. */
 export interface Part {
   readonly door: string;
-  /** Whether it acted itself; otherwise its protocol has no word for it, and it watched. */
+  /** Whether it acted itself; otherwise its protocol does not support the action, and it watched. */
   readonly acted: boolean;
   /** Lines of this door's clients that were compared with the log. */
   readonly lines: number;
   readonly problems: readonly string[];
-  /** For each wire: the names of lines that stood for each kind of event of the log. */
+  /** By wire: the names of the lines for each kind of event. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 const WATCHERS: readonly WireName[] = ['pod', 'pod plain', 'rpc', 'hld', 'tasks SSE', 'tasks WebSocket'];
 
-/** Plays a scenario once for every door, all at the same time, each in a session of its own. */
+/** Runs a scenario once per door, concurrently, each in its own session. */
 export async function play(daemon: Daemon, scenario: Scenario): Promise<readonly Part[]> {
   const restart = meeting(doors.length, async () => {
     await daemon.kill();
@@ -63,7 +63,7 @@ async function playAt(
       for (const { from, told, asked = [], withdrawn = 0 } of stretches) {
         if (asked.length > 0) note('approval-request', 'extension_ui_request');
         if (withdrawn > 0) note('approval-response', 'extension_ui_request');
-        // Whoever joins in the middle is told of beginnings late, with what comes next.
+        // A client that joins in the middle receives start events late, with the next event.
         if (from.highest <= 1) for (const { seq, what } of told) note(types.get(seq) ?? 'nothing', what);
       }
     return {
@@ -91,7 +91,7 @@ async function playAt(
   }
 }
 
-/** Something that happens once all have arrived or left. */
+/** Runs a function once all have arrived or left. */
 function meeting(
   size: number,
   happen: () => Promise<void>,

@@ -5,13 +5,13 @@ import { textIn } from './expected/pod.ts';
 
 /** How a protocol shows a conversation. */
 export interface Shown {
-  /** Whether results are in the order in which calls ended; else in the order of the calls. */
+  /** Whether results are in the order in which calls ended; otherwise in call order. */
   readonly asEnded: boolean;
-  /** What is shown of an answer that broke off: what it left for the model, with or without a row behind it, or all there is. */
+  /** What is shown of an interrupted answer: the part for the model, with or without an additional row, or everything. */
   readonly broken: 'left' | 'left and marked' | 'all';
 }
 
-/** The conversation that a log adds up to, one text for each thing said, called or brought. */
+/** The conversation that a log adds up to, one text per message, call or result. */
 export function conversationOf(log: readonly PodEvent[], { asEnded, broken }: Shown): readonly string[] {
   const lines: string[] = [];
   const ended = new Set<string>();
@@ -48,7 +48,7 @@ function itemLines(items: readonly Item[]): readonly string[] {
   return items.flatMap((item) => {
     switch (item.type) {
       case 'message':
-        // An answer that was interrupted before its first word.
+        // An answer that was interrupted before its first text.
         if (item.interrupted === true && item.content.length === 0) return [];
         return [`${item.role}: ${textIn(item.content)}`];
       case 'reasoning':

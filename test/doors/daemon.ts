@@ -14,16 +14,16 @@ const KEY = 'a-key-for-the-door-matrix';
 const LIMITS =
   'requests_per_minute: 100000000, burst: 100000000, streams: 100000000, connections: 100000000, connections_per_address: 100000000';
 
-/** How a session is. */
+/** The state of a session. */
 export interface State {
   readonly state: string;
   readonly approvals: readonly string[];
-  /** How many messages wait, and how many of them are prompts, which begin a run by themselves. */
+  /** The number of queued messages, and of the prompts among them, which start a run by themselves. */
   readonly queue: number;
   readonly prompts: number;
 }
 
-/** The built daemon with all doors open, in a home of its own. It can be killed and started again. */
+/** The built daemon with all doors, in its own home directory. It can be killed and started again. */
 export class Daemon {
   readonly home = mkdtempSync(join(tmpdir(), 'polypod-'));
   readonly project = join(this.home, 'project');
@@ -115,7 +115,7 @@ export class Daemon {
     await this.#end('SIGTERM');
   }
 
-  /** Asks on the daemon's own socket. */
+  /** Sends a request to the daemon's own socket. */
   async ask(method: string, params: object): Promise<JsonLine> {
     const link = await connectLines(this.control);
     try {
@@ -132,7 +132,7 @@ export class Daemon {
     return stringOf((await this.ask('new', { cwd: this.project })).id);
   }
 
-  /** The number of the last event of a session. */
+  /** The number of a session's last event. */
   async lastNumber(pod: string): Promise<number> {
     const snapshot = await this.#snapshot(pod);
     return Number(snapshot.seq);
@@ -149,7 +149,7 @@ export class Daemon {
     };
   }
 
-  /** Denies whatever is asked, past all doors. */
+  /** Denies all pending approvals, without using a door. */
   async decideAll(pod: string): Promise<void> {
     for (const approvalId of (await this.state(pod)).approvals)
       await this.ask('command', {
@@ -157,12 +157,12 @@ export class Daemon {
         by: 'ada',
         command: { type: 'decide', approvalId, decision: 'deny' },
       }).catch(
-        // Somebody was quicker.
+        // Another client decided first.
         () => {},
       );
   }
 
-  /** The numbered log of a session, up to its present end. */
+  /** The numbered log of a session, up to its current end. */
   async log(pod: string): Promise<readonly PodEvent[]> {
     const last = await this.lastNumber(pod);
     const link = await connectLines(this.control);
@@ -182,13 +182,13 @@ export class Daemon {
     return events;
   }
 
-  /** Opens every session once: the next process that opens a session removes the lock of one that was killed. */
+  /** Opens every session once: the next process that opens a session removes the lock of a killed one. */
   async openAll(): Promise<void> {
     const { sessions } = await this.ask('ls', {});
     for (const session of arrayOf(sessions)) await this.lastNumber(stringOf(objectOf(session).id));
   }
 
-  /** Sockets, locks and records of commands that are there after a stop, and processes that use this home. */
+  /** Sockets, locks and records of commands that remain after a stop, and processes that use this home directory. */
   leftovers(): readonly string[] {
     const names = readdirSync(this.home, { recursive: true, withFileTypes: true });
     const files = names
@@ -238,7 +238,7 @@ export class Daemon {
         if (line.includes(this.home) || readFileSync(`/proc/${pid}/environ`, 'utf8').includes(this.home))
           found.push(`process ${pid}: ${line.slice(0, 200)}`);
       } catch {
-        // It has ended meanwhile, or belongs to somebody else.
+        // It has exited, or belongs to another user.
       }
     }
     return found;

@@ -20,13 +20,13 @@ describe('the door matrix', () => {
   });
 
   for (const scenario of SCENARIOS)
-    it(`${scenario.name}: every door tells what the log has`, { timeout: 120_000 }, async () => {
+    it(`${scenario.name}: every door matches the log`, { timeout: 120_000 }, async () => {
       const played = await play(daemon, scenario);
       parts.set(scenario.name, played);
       expect(played.flatMap(({ problems }) => problems)).toEqual([]);
     });
 
-  it('names in its table exactly the lines that each door sent for each event of the log', () => {
+  it('lists in its table exactly the lines that each door sent for each event of the log', () => {
     for (const [door, { facts }] of Object.entries(TABLE)) {
       const own = [...parts.values()].flat().filter((part) => part.door === door);
       const seen = Object.keys(FACTS).map((fact) => [

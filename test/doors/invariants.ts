@@ -3,7 +3,7 @@ import type { PodEvent } from '../../src/pod/index.ts';
 import { textIn } from './expected/pod.ts';
 import type { Sent } from './schedule.ts';
 
-/** What has to hold of a log once nothing runs any more, whatever was sent and whenever the daemon was killed. */
+/** The invariants of a log once nothing runs, whatever was sent and whenever the daemon was killed. */
 export function brokenRules(log: readonly PodEvent[], sent: readonly Sent[]): readonly string[] {
   return [
     ...numbers(log),
@@ -14,7 +14,7 @@ export function brokenRules(log: readonly PodEvent[], sent: readonly Sent[]): re
   ];
 }
 
-/** Numbers grow by one, but for those that the log itself names as lost. */
+/** Numbers increase by one, except those that the log reports as lost. */
 function numbers(log: readonly PodEvent[]): readonly string[] {
   const lost = log.flatMap((event) => (event.type === 'recovered' ? [event.lost] : []));
   return log.flatMap((event, at) => {
@@ -25,7 +25,7 @@ function numbers(log: readonly PodEvent[]): readonly string[] {
   });
 }
 
-/** Runs follow each other. One that a kill or a pause ended while a call was undecided may go on, or end once more. */
+/** Runs do not overlap. A run that a kill or a pause ended while a call was undecided may resume, or end once more. */
 function runs(log: readonly PodEvent[]): readonly string[] {
   let open: string | undefined;
   let resumable: string | undefined;
@@ -55,7 +55,7 @@ function approvals(log: readonly PodEvent[]): readonly string[] {
   });
 }
 
-/** Every call that the model made has exactly one result in the conversation. */
+/** Every call of the model has exactly one result in the conversation. */
 function calls(log: readonly PodEvent[]): readonly string[] {
   const made = log
     .flatMap((event) => (event.type === 'llm-end' ? event.items : []))
@@ -75,7 +75,7 @@ function callId(type: 'tool-call' | 'tool-result') {
     item.type === type && item.callId !== undefined ? [item.callId] : [];
 }
 
-/** What was accepted reached the model once and was answered or ended, or was taken out of the queue; what was refused did not. */
+/** An accepted prompt reached the model once and was answered or ended, or was removed from the queue; a rejected one did not. */
 function fate(log: readonly PodEvent[], { mark, kind, outcome }: Sent): readonly string[] {
   const says = (content: readonly Content[]): boolean => textIn(content).startsWith(`${mark} `);
   const inputs = log.filter(

@@ -6,11 +6,11 @@ import { PATIENCE_MS } from './within-time.ts';
 
 export type JsonLine = { readonly [key: string]: unknown };
 
-/** A connection on which lines of JSON come and go. A line that is cut short is not a line. */
+/** A connection that exchanges lines of JSON. An incomplete line is ignored. */
 export class LineLink {
   readonly heard: JsonLine[] = [];
   isClosed = false;
-  /** Called for every line, before anybody who waits sees it. */
+  /** Called for every line, before waiting callers receive it. */
   onLine: (line: JsonLine) => void = () => {};
   readonly #input: Readable;
   readonly #output: Writable;
@@ -37,7 +37,7 @@ export class LineLink {
     if (!this.isClosed && this.#output.writable) this.#output.write(text);
   }
 
-  /** The first line from here on that fits. Throws when the connection ends without it, or after the time. */
+  /** The first matching line from here on. Throws if the connection ends without it, or after the timeout. */
   async next(fits: (line: JsonLine) => boolean, from?: number): Promise<JsonLine> {
     let at = from ?? this.#taken;
     const deadline = Date.now() + PATIENCE_MS;
@@ -67,7 +67,7 @@ export class LineLink {
     return JSON.stringify(this.heard.slice(-5)).slice(0, 2_000);
   }
 
-  /** Stops reading: what is sent stays in the buffers between the two. */
+  /** Stops reading: sent data stays in the buffers. */
   pause(): void {
     this.#input.pause();
   }

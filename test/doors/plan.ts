@@ -1,7 +1,7 @@
 import { Random } from '../hostile-input/random.ts';
 import type { Prompt, WireName } from './clients/client.ts';
 
-/** What one client does at one moment of a schedule. */
+/** One action of a client in a schedule. */
 export type Act =
   | 'prompt'
   | 'queue'
@@ -15,16 +15,16 @@ export type Act =
   | 'malformed input';
 
 export interface Step {
-  /** Which of the clients. */
+  /** The index of the client. */
   readonly client: number;
   readonly act: Act;
   readonly prompt: Prompt;
   readonly choice: number;
-  /** How long it waits before. */
+  /** The delay before it. */
   readonly waitMs: number;
 }
 
-/** One session, its clients, and what they do. The seed determines all of it; only the moments are the machine's. */
+/** One session, its clients, and their actions. The seed determines everything except the timing. */
 export interface Plan {
   readonly creator: WireName;
   readonly first: Prompt;
@@ -32,10 +32,10 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-/** Sessions that share a daemon, and when that is killed. */
+/** Sessions that share a daemon, and when it is killed. */
 export interface Round {
   readonly plans: readonly Plan[];
-  /** How long after the last start, or the beginning, in milliseconds. */
+  /** The time after the last start, or the beginning, in milliseconds. */
   readonly kills: readonly number[];
 }
 
@@ -84,7 +84,7 @@ function planFor(random: Random, name: string): Plan {
   return { creator: random.pick(CREATORS), first: prompt(), clients, steps };
 }
 
-/** `mark` makes it a prompt that there is only once. */
+/** `mark` makes the prompt unique. */
 function promptFor(random: Random, mark: string): Prompt {
   const luck = random.next();
   const call = (command: string, calls = 1): Prompt => ({
@@ -99,7 +99,7 @@ function promptFor(random: Random, mark: string): Prompt {
       hasTools: true,
     };
   if (luck < 0.5) return call(`sleep 0.2; echo ${mark}`);
-  // The provider refuses once, and is asked again.
+  // The provider fails once, and the request is retried.
   if (luck < 0.53)
     return { text: `${mark} [[sim text='late ${mark}' fault=529 times=1 size=6 delay=0]]`, hasTools: false };
   // Ends only when it is cancelled, or the daemon is killed.

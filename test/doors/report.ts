@@ -4,7 +4,7 @@ import { ACTIONS, type DoorRow, FACTS, TABLE } from './table.ts';
 
 const NONE = '–';
 
-/** What each protocol has a word for, and which scenarios it acts in. */
+/** What each protocol supports, and which scenarios it acts in. */
 export function tables(): string {
   return [
     'What a client can do:',
@@ -16,7 +16,7 @@ export function tables(): string {
   ].join('\n\n');
 }
 
-/** A door acts in a scenario where its protocol has a word for it, and is compared with the log in all of them. */
+/** A door acts in a scenario if its protocol supports the action, and is compared with the log in all of them. */
 function scenarioTable(): string {
   const names = Object.fromEntries(SCENARIOS.map((scenario) => [scenario.name, scenario.name]));
   return matrix('scenario', names, ({ actions }, name) => {
@@ -64,7 +64,7 @@ function aligned(rows: readonly (readonly string[])[]): string {
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n');
 }
 
-/** Replaces what stands between the two marks of a part of the page. */
+/** Replaces the text between the two markers of a part of the page. */
 export function withPart(page: string, part: string, content: string): string {
   const [begin, end] = [`<!-- ${part}: written by npm run proof:doors -->`, `<!-- end of ${part} -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];

@@ -6,15 +6,15 @@ import { newClient } from './clients/open-client.ts';
 import type { Daemon } from './daemon.ts';
 import { withinTime } from './within-time.ts';
 
-/** One session and the clients at it, each on its own door. */
+/** One session and its clients, each on its own door. */
 export class Room {
   readonly daemon: Daemon;
   readonly pod: string;
   readonly clients: DoorClient[] = [];
-  /** Prompts that were accepted. */
+  /** Accepted prompts. */
   #prompts = 0;
 
-  /** A session and a client of every wire. A protocol that has no word for a new session begins it with its first prompt. */
+  /** Creates a session and a client of every wire. If a protocol cannot create a session, its first prompt does. */
   static async open(
     daemon: Daemon,
     driver: WireName,
@@ -58,20 +58,20 @@ export class Room {
     if (outcome !== wanted) throw new Error(`an action is ${String(outcome)} and not ${wanted}`);
   }
 
-  /** Prompts, or queues a prompt. */
+  /** Sends or queues a prompt. */
   async prompt(ask: ((prompt: Prompt) => Promise<Outcome>) | undefined, prompt: Prompt): Promise<void> {
     await this.expect(ask?.(prompt), 'accepted');
     this.#prompts += 1;
   }
 
-  /** Decides as soon as the client knows the question. */
+  /** Decides as soon as the client knows the approval. */
   async decide(client: DoorClient, decision: 'approve' | 'deny'): Promise<void> {
     await withinTime(`${client.wire} decides`, async () =>
       (await client.decide?.(decision)) === 'accepted' ? true : undefined,
     );
   }
 
-  /** As long as nobody has decided. */
+  /** Until somebody has decided. */
   async decideOnce(client: DoorClient, decision: 'approve' | 'deny'): Promise<void> {
     await withinTime(`${client.wire} decides`, async () => {
       if ((await client.decide?.(decision)) === 'accepted') return true;
@@ -79,7 +79,7 @@ export class Room {
     });
   }
 
-  /** Resolves when the log has what is looked for. */
+  /** Resolves when the log contains a matching event. */
   async until(what: string, fits: (event: PodEvent) => boolean, count = 1): Promise<void> {
     await withinTime(what, async () =>
       (await this.daemon.log(this.pod)).filter(fits).length >= count ? true : undefined,
@@ -92,9 +92,9 @@ export class Room {
     );
   }
 
-  /** Resolves when nothing runs any more; what any door told otherwise than the log has it, in words. */
+  /** Resolves when nothing runs; returns the differences between any door and the log. */
   async settle(): Promise<{ readonly log: readonly PodEvent[]; readonly problems: readonly string[] }> {
-    // A prompt may be acknowledged before its run begins.
+    // A prompt may be acknowledged before its run starts.
     const log = await withinTime('every prompt has ended', async () => {
       const events = await this.daemon.log(this.pod);
       const prompts = events.filter(({ type }) => type === 'input').length;

@@ -8,7 +8,7 @@ import type { Round } from './plan.ts';
 import { type Lives, Schedule } from './schedule.ts';
 import { withinTime } from './within-time.ts';
 
-/** What a round did, in numbers. */
+/** The statistics of a round. */
 export interface Counts {
   readonly schedules: number;
   readonly kills: number;
@@ -43,7 +43,7 @@ export function sumOf(one: Counts, other: Counts): Counts {
 
 export interface RoundResult {
   readonly counts: Counts;
-  /** By the number of the schedule; those of the whole round have -1. */
+  /** By the index of the schedule; -1 for the whole round. */
   readonly problems: readonly {
     readonly schedule: number;
     readonly problem: string;
@@ -51,10 +51,10 @@ export interface RoundResult {
   }[];
 }
 
-/** How long a run may go on in the end before somebody cancels it. */
+/** How long a run may continue at the end before it is cancelled. */
 const PATIENT_MS = 1_500;
 
-/** Runs all schedules of a round at once, kills the daemon under them, and compares every door with the log in the end. */
+/** Runs all schedules of a round concurrently, kills the daemon meanwhile, and compares every door with the log at the end. */
 export async function runRound({ plans, kills }: Round, only?: number): Promise<RoundResult> {
   const daemon = await Daemon.start();
   const lives = new Killer(daemon);
@@ -100,14 +100,14 @@ export async function runRound({ plans, kills }: Round, only?: number): Promise<
   }
 }
 
-/** Ends what still runs, through the doors, and looks whether everything is as it should be. */
+/** Ends active runs through the doors, and checks the result. */
 async function settle(
   schedule: Schedule,
   daemon: Daemon,
 ): Promise<{ readonly log: readonly PodEvent[]; readonly found: readonly string[] }> {
   await schedule.gather();
   await quiet(schedule, daemon);
-  // Steering that came too late for its run goes with the next prompt.
+  // A steering message that came too late for its run is sent with the next prompt.
   for (let at = 0; at < 8 && (await daemon.state(schedule.pod)).queue > 0; at += 1) {
     const content = [{ type: 'text', text: `last${at} [[sim text='the end' delay=0]]` }];
     await daemon.ask('command', {
@@ -128,7 +128,7 @@ async function settle(
   return { log, found };
 }
 
-/** Decides what is asked, through whichever door is at hand, and cancels what would go on for long. */
+/** Decides pending approvals through any connected door, and cancels long runs. */
 async function quiet(schedule: Schedule, daemon: Daemon): Promise<void> {
   let turn = 0;
   let runsSince = performance.now();
@@ -143,7 +143,7 @@ async function quiet(schedule: Schedule, daemon: Daemon): Promise<void> {
       if (turn > 3 * schedule.clients.length) await daemon.decideAll(schedule.pod);
     } else if (performance.now() - runsSince > PATIENT_MS) {
       runsSince = performance.now();
-      // A run may have ended meanwhile.
+      // The run may have ended meanwhile.
       await daemon
         .ask('command', { pod: schedule.pod, by: 'ada', command: { type: 'cancel' } })
         .catch(() => {});
@@ -167,7 +167,7 @@ function countsOf({ plan, sent, clients }: Schedule, log: readonly PodEvent[]): 
   };
 }
 
-/** Kills the daemon and starts it again, while others work with it. */
+/** Kills the daemon and starts it again, while clients use it. */
 class Killer implements Lives {
   readonly daemon: Daemon;
   #lives = 1;

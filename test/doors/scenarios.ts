@@ -3,21 +3,21 @@ import type { DoorClient, Prompt, WireName } from './clients/client.ts';
 import type { Room } from './room.ts';
 import type { Action } from './table.ts';
 
-/** One story that every door takes part in: as the one that acts, if its protocol can, and else as one that watches. */
+/** A scenario that every door takes part in: acting if its protocol supports it, otherwise watching. */
 export interface Scenario {
   readonly name: string;
-  /** What the acting client does beside its first prompt. */
+  /** What the acting client does besides its first prompt. */
   readonly action?: Action;
   readonly first: Prompt;
-  /** Whether RPC mode is watched over the pipes of a program too; each is a process. */
+  /** Whether RPC mode is also watched over the pipes of a program; each is a process. */
   readonly hasPipes?: boolean;
-  /** `actor` is the client of the door that acts; `restart` kills the daemon and starts it again. */
+  /** `actor` is the client of the acting door; `restart` kills the daemon and starts it again. */
   readonly run?: (room: Room, actor: DoorClient, restart: () => Promise<void>) => Promise<void>;
-  /** What the log has to have in the end, beside what all doors told of it. */
+  /** What the log must contain at the end, besides what all doors sent. */
   readonly ends: (log: readonly PodEvent[]) => boolean;
 }
 
-/** Text in pieces, so slow that something can happen meanwhile. */
+/** Text in chunks, slow enough for other actions in between. */
 const SLOW: Prompt = { text: `[[sim text='${'one two '.repeat(20)}' size=8 delay=25]]`, hasTools: false };
 /** So long that only a cancel or a kill ends it. */
 const ENDLESS: Prompt = { text: '[[sim deltas=4000 size=6 delay=15]]', hasTools: false };
@@ -189,7 +189,7 @@ export const SCENARIOS: readonly Scenario[] = [
     run: async (room, actor) => {
       await room.untilState('waiting');
       const other = room.client(OTHERS[actor.wire] ?? 'pod');
-      // Both decide at once: the first decision counts, and everybody is told whose it was.
+      // Both decide concurrently: the first decision wins, and every client learns whose it was.
       await Promise.all([room.decideOnce(actor, 'approve'), room.decideOnce(other, 'deny')]);
     },
     ends: (log) => settlements(log).length === 1 && endsWith('finished')(log),

@@ -5,28 +5,28 @@ import { newClient } from './clients/open-client.ts';
 import type { Daemon } from './daemon.ts';
 import type { Plan, Step } from './plan.ts';
 
-/** A prompt or a message that was sent, and what the door answered. */
+/** A prompt or message that was sent, and the door's response. */
 export interface Sent {
   readonly mark: string;
   readonly kind: 'prompt' | 'steer';
   outcome: Outcome;
 }
 
-/** The daemon, which somebody else kills and starts again. */
+/** The daemon, which the round kills and starts again. */
 export interface Lives {
   readonly daemon: Daemon;
-  /** How many there were. */
+  /** The number of starts. */
   readonly count: () => number;
-  /** Resolves when one is up. */
+  /** Resolves when the daemon is running. */
   readonly up: () => Promise<void>;
 }
 
-/** Carries out a plan. Whatever a kill breaks is tried again in the next life, as a client would. */
+/** Performs a plan. Actions that a kill interrupts are retried after the restart, as a client would. */
 export class Schedule {
   readonly plan: Plan;
   readonly clients: DoorClient[] = [];
   readonly sent: Sent[] = [];
-  /** What was done, for whoever looks into a failure. */
+  /** The performed actions, for the analysis of a failure. */
   readonly trace: string[] = [];
   readonly #lives: Lives;
   #pod = '';
@@ -50,7 +50,7 @@ export class Schedule {
     }
   }
 
-  /** Everybody is there and reads. */
+  /** Connects all clients. */
   async gather(): Promise<void> {
     for (const client of this.clients) {
       client.resumeReading();
@@ -139,7 +139,7 @@ export class Schedule {
     return sent.outcome;
   }
 
-  /** Tries again as long as kills are to blame; what fails three times in one life fails. */
+  /** Retries after kills; an action that fails three times without a kill fails. */
   async #insist<T>(what: string, attempt: () => Promise<T>): Promise<T> {
     let failures = 0;
     for (;;) {

@@ -4,23 +4,23 @@ import { roundFor } from './plan.ts';
 import { countsTable, tables, withPart } from './report.ts';
 import { type Counts, NO_COUNTS, type RoundResult, runRound, sumOf } from './run-round.ts';
 
-/** `npm run proof:doors` asks for more; CI runs the same few every time. */
+/** `npm run proof:doors` runs more; CI runs the same few every time. */
 const SCHEDULES = Number(process.env.POLYPOD_DOORS ?? 20);
 const SEED = Number(process.env.POLYPOD_DOORS_SEED ?? 13);
-/** A round, a schedule of it, or some rounds: `12`, `12:3` or `0-20`. */
+/** A round, a schedule of it, or several rounds: `12`, `12:3` or `0-20`. */
 const [, FIRST, LAST, SCHEDULE] =
   /^(\d+)(?:-(\d+))?(?::(\d+))?$/.exec(process.env.POLYPOD_DOORS_ONLY ?? '') ?? [];
-/** Sessions that share a daemon. */
+/** Sessions per daemon. */
 const SIZE = Math.min(SCHEDULES, 24);
-/** A full run is one that the page may show. */
+/** Whether the result may be written to the page. */
 const IS_FULL = SCHEDULES >= 2_000 && FIRST === undefined;
 const PAGE = 'docs/doors.md';
 
-/** Rounds that run at the same time, each with a daemon of its own. */
+/** Concurrent rounds, each with its own daemon. */
 const PARALLEL = SCHEDULES >= 2_000 ? Number(process.env.POLYPOD_DOORS_PARALLEL ?? 2) : 1;
 
 describe('random schedules over all doors, with kills', () => {
-  it('leave every door with what the log has', { timeout: 14_400_000 }, async () => {
+  it('leave every door consistent with the log', { timeout: 14_400_000 }, async () => {
     const first = Number(FIRST ?? 0);
     const last = FIRST === undefined ? Math.ceil(SCHEDULES / SIZE) - 1 : Number(LAST ?? FIRST);
     const rounds = Array.from({ length: last - first + 1 }, (_, at) => first + at).values();
@@ -50,7 +50,7 @@ describe('random schedules over all doors, with kills', () => {
   it.skipIf(IS_FULL)('are described on the page with the tables and the result of a full run', () => {
     const page = readFileSync(PAGE, 'utf8');
     expect(withPart(page, 'tables', tables()), 'npm run proof:doors writes the page').toBe(page);
-    // A page without figures says nothing about a run; one with figures says it of a full one.
+    // A page without figures does not describe a run; figures must be those of a full run.
     const [, schedules] = /^\| schedules \(sessions\) +\| ([\d,]+) +\|$/m.exec(page) ?? [];
     if (schedules !== undefined) expect(Number(schedules.replaceAll(',', ''))).toBeGreaterThanOrEqual(2_000);
   });

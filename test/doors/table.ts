@@ -1,7 +1,7 @@
 import type { PodEvent } from '../../src/pod/index.ts';
 import type { WireName } from './clients/client.ts';
 
-/** What a client may want to do to a session. */
+/** The actions of a client on a session. */
 export const ACTIONS = {
   prompt: 'prompt',
   queue: 'queue a prompt behind a run',
@@ -14,7 +14,7 @@ export const ACTIONS = {
 } as const;
 export type Action = keyof typeof ACTIONS;
 
-/** What happens to a session, as the numbered log has it; the rest of the log's events are in docs/pod.md. */
+/** The events of a session in the numbered log; docs/pod.md lists the other events. */
 export const FACTS = {
   'run-start': 'a run starts',
   input: 'a message reaches the model',
@@ -37,12 +37,12 @@ export const FACTS = {
 } as const satisfies Partial<Record<PodEvent['type'], string>>;
 export type Fact = keyof typeof FACTS;
 
-/** One protocol: what it has words for. A missing word means that clients of the protocol cannot do or see it. */
+/** What one protocol supports. Clients of the protocol cannot do or see what is missing. */
 export interface DoorRow {
-  /** The ways to speak it; the first one acts in the scenarios. */
+  /** Its transports; the first one acts in the scenarios. */
   readonly wires: readonly [WireName, ...WireName[]];
   readonly actions: Readonly<Record<Action, string | undefined>>;
-  /** By event of the log: the names of the lines that stand for it. */
+  /** The names of the lines for each event of the log. */
   readonly facts: Readonly<Record<Fact, readonly string[]>>;
 }
 

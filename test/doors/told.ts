@@ -1,6 +1,6 @@
 /**
- * One thing that a door told, or should have told: which event of the log it stands for, and what it says. A piece of a text
- * has its text apart: some doors put neighbouring pieces together, under the number of the last one.
+ * One line that a door sent or should have sent: its event of the log, and its content. The text of a delta is separate, because
+ * some doors join adjacent deltas under the number of the last one.
  */
 export interface Told {
   readonly seq: number;
@@ -8,7 +8,7 @@ export interface Told {
   readonly piece?: string;
 }
 
-/** `what` as one text that can be compared: the event's name and those fields that the log determines. */
+/** A comparable text: the event's name and the fields that the log determines. */
 export function told(seq: number, name: string, fields: Readonly<Record<string, unknown>> = {}): Told {
   return { seq, what: `${name} ${JSON.stringify(fields)}` };
 }
@@ -17,12 +17,12 @@ export function toldPiece(seq: number, name: string, piece: string): Told {
   return { seq, what: name, piece };
 }
 
-/** Whether a client is still there: then it has to have heard the end of the log. */
+/** Whether the client is still connected: then it must have received the end of the log. */
 export interface Extent {
   readonly isComplete: boolean;
 }
 
-/** The first difference between what should have been told and what was, in words; undefined when there is none. */
+/** Describes the first difference between the expected and the received lines; undefined if there is none. */
 export function difference(
   expected: readonly Told[],
   heard: readonly Told[],
@@ -38,7 +38,7 @@ export function difference(
   return `missing at the end: ${shown(expected.slice(at, at + 3))} (${expected.length - at} in all); last heard: ${shown(heard.slice(-2))}`;
 }
 
-/** Where the expected ones go on after this one; undefined when it is not what comes next. */
+/** Where the expected lines continue after this one; undefined if it is not the next one. */
 function matched(expected: readonly Told[], from: number, one: Told): number | undefined {
   const first = expected[from];
   if (first === undefined || first.what !== one.what) return undefined;

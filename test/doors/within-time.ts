@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Long enough for a machine on which everything else runs too. */
+/** Long enough for a busy machine. */
 export const PATIENCE_MS = 60_000;
 
-/** Looks again and again until there is something to see. Throws with what was awaited when that takes too long. */
+/** Polls until there is a result. Throws with a description of what was awaited after the timeout. */
 export async function withinTime<T>(
   awaited: string,
   look: () => T | undefined | Promise<T | undefined>,
   ms = PATIENCE_MS,
 ): Promise<T> {
   const deadline = Date.now() + ms;
-  // Rarely what is looked for is there at once; to look costs as much as to work.
+  // The result is rarely available at once, and each check costs as much as the work itself.
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 200)) {
     const seen = await look();
     if (seen !== undefined) return seen;

@@ -4,28 +4,28 @@ import { plainAgent } from './plain-agent.ts';
 import { randomFrom } from './resume-random.ts';
 import { keepBusy, logOf, type Told, watchBadly } from './resume-watchers.ts';
 
-/** What a process that hosts pods is to do. */
+/** What a process that hosts pods does. */
 export interface Errand {
   readonly directory: string;
   readonly cwd: string;
   readonly url: string;
   readonly seed: number;
-  /** Pods that are there already. */
+  /** Existing pods. */
   readonly podIds: readonly string[];
   readonly pods: number;
   readonly prompts: number;
   readonly prompt: string;
-  /** One for each watcher: which pod, and the last number it saw; without one it begins with a snapshot. */
+  /** One per watcher: its pod, and the last number it saw; without one it starts with a snapshot. */
   readonly watchers: readonly { readonly pod: number; readonly after?: number }[];
 }
 
-/** What it says, one on each line. */
+/** The messages that it prints, one per line. */
 export type Said =
   | { readonly type: 'pods'; readonly podIds: readonly string[] }
   | { readonly type: 'told'; readonly watcher: number; readonly told: Told }
   | { readonly type: 'logs'; readonly logs: readonly (readonly PodEvent[])[]; readonly cuts: number };
 
-// Pipes are written to at once, so what was said before a kill has arrived.
+// Writes to pipes are synchronous, so what was printed before a kill has arrived.
 const said = (what: Said): void => void process.stdout.write(`${JSON.stringify(what)}\n`);
 
 const errand: Errand = JSON.parse(process.argv[2] ?? '');
@@ -49,7 +49,7 @@ const watching = errand.watchers.map(async ({ pod: at, after }, watcher) => {
   await watchBadly(pod, after, (told) => said({ type: 'told', watcher, told }), own);
 });
 await Promise.all(pods.map((pod) => keepBusy(pod, prompts, prompt)));
-// Until the parent has seen that every watcher has everything.
+// Until the parent has confirmed that every watcher has everything.
 const ends = await Promise.all(pods.map(async (pod) => (await pod.snapshot()).seq));
 const logs = await Promise.all(pods.map((pod, at) => logOf(pod, ends[at] ?? 0)));
 said({ type: 'logs', logs, cuts: cuts.count });

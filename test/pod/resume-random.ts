@@ -1,7 +1,7 @@
-/** A number below the bound. */
+/** Returns a number below the bound. */
 export type Random = (bound: number) => number;
 
-/** The same numbers for the same seed (mulberry32). */
+/** A seeded generator (mulberry32). */
 export function randomFrom(seed: number): Random {
   let state = seed;
   return (bound) => {
@@ -12,7 +12,7 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-/** Turns of the loop. */
+/** Waits for a number of event loop turns. */
 export async function turns(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await new Promise((resolve) => setImmediate(resolve));
 }

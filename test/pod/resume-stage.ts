@@ -11,8 +11,8 @@ import { scratch } from './stage.ts';
 export { turns } from './resume-random.ts';
 
 /**
- * A model that does what it is told: `call <tool> <arguments>` on a line of its own is a call of that tool, all other
- * lines are said back. After the results it says `done`.
+ * A scripted model: `call <tool> <arguments>` on its own line calls that tool, and all other lines are repeated. After the
+ * results it answers `done`.
  */
 export function obedient({ messages }: SimRequest): Answer {
   const last = messages.at(-1);
@@ -29,7 +29,7 @@ function partOf(line: string): Part {
   return { toolCall: { name, argumentsText: args === '' ? '{}' : args } };
 }
 
-/** A tool that changes the world, as far as the policy knows: it is asked about. Tells when it is really run. */
+/** A tool that the policy treats as changing something, so it needs approval. Reports when it runs. */
 export function witness(ran: (callId: string, input: unknown) => void | Promise<void>): Tool {
   return {
     name: 'witness',
@@ -48,7 +48,7 @@ export function witness(ran: (callId: string, input: unknown) => void | Promise<
   };
 }
 
-/** What the events add up to, in the words of a snapshot; what no event tells is taken from `like`. */
+/** The sum of the events as a snapshot; fields without an event are copied from `like`. */
 export function sumOf(events: readonly PodEvent[], like: Snapshot): Snapshot {
   const view = new PodView();
   for (const { seq, entryId: _, ...fact } of events) if (seq <= like.seq) view.apply(fact);
@@ -56,11 +56,11 @@ export function sumOf(events: readonly PodEvent[], like: Snapshot): Snapshot {
   return snapshotOf(view, { seq, id, cwd, createdAt, model, leafId, stats });
 }
 
-/** The directory as a kill at this moment leaves it: all that was written, and locks whose owner is gone. */
+/** The directory as a kill at this moment leaves it: all written files, and locks without an owner. */
 export function killedCopy(directory: string): string {
   const copy = join(scratch(), 'data');
   cpSync(directory, copy, { recursive: true });
-  // The owner of the locks still lives, but not in the world of the copy.
+  // The owner of the locks is still alive, but not from the point of view of the copy.
   const names = readdirSync(copy, { recursive: true, encoding: 'utf8' });
   for (const name of names)
     if (name.endsWith('.lock')) rmSync(join(copy, name), { recursive: true, force: true });

@@ -3,19 +3,19 @@ import { PolypodError } from '../../src/base/index.ts';
 import type { Pod, PodEvent } from '../../src/pod/index.ts';
 import { type Random, turns } from './resume-random.ts';
 
-/** What a watcher has been told, over all its lives. */
+/** What a watcher received over all its connections. */
 export type Told =
   | { readonly type: 'events'; readonly events: readonly PodEvent[] }
   | { readonly type: 'snapshot'; readonly seq: number; readonly reason: 'joined' | 'gap' };
 
 interface Cuts {
-  /** How often it was cut off, or cut itself off, and came back. */
+  /** How often it was disconnected, or disconnected itself, and resumed. */
   count: number;
 }
 
 /**
- * Watches a pod as a bad client does: it dawdles, it breaks off, it is cut off because it was too slow, and each time it
- * comes back with the last number it saw. Ends with the signal.
+ * Watches a pod as a bad client does: it is slow, it stops, it is disconnected, and it resumes after the last number. Ends with
+ * the signal.
  */
 export async function watchBadly(
   pod: Pod,
@@ -23,7 +23,7 @@ export async function watchBadly(
   tell: (told: Told) => void,
   { random, cuts, signal }: { readonly random: Random; readonly cuts: Cuts; readonly signal: AbortSignal },
 ): Promise<void> {
-  // Each life listens to it anew.
+  // Each connection adds a listener.
   setMaxListeners(0, signal);
   let after = from;
   while (!signal.aborted) {
@@ -63,7 +63,7 @@ export async function logOf(pod: Pod, until: number): Promise<readonly PodEvent[
   return events;
 }
 
-/** Prompts a pod so many times, one run after the other. */
+/** Sends prompts to a pod, one run after the other. */
 export async function keepBusy(pod: Pod, prompts: number, text: string): Promise<void> {
   for (let at = 0; at < prompts; at += 1) {
     const receipt = await pod.handle({ type: 'prompt', content: [{ type: 'text', text }] });
@@ -71,7 +71,7 @@ export async function keepBusy(pod: Pod, prompts: number, text: string): Promise
   }
 }
 
-/** When there is somebody to start it again it starts again: being too slow for the stream is no failure here. */
+/** Resumes if a watcher was too slow, which is no failure here. */
 async function quietAfter(pod: Pod, after: number): Promise<void> {
   let isOver = false;
   try {

@@ -3,79 +3,79 @@ import type { Daemon } from '../daemon.ts';
 import type { JsonLine } from '../lines.ts';
 import type { Told } from '../told.ts';
 
-/** A door and one way to speak its protocol. */
+/** A door and one transport of its protocol. */
 export type WireName = 'pod' | 'pod plain' | 'rpc' | 'rpc stdio' | 'hld' | 'tasks SSE' | 'tasks WebSocket';
 
-/** What became of an action. `unknown`: the connection broke before the answer came. */
+/** The outcome of an action. `unknown`: the connection broke before the response. */
 export type Outcome = 'accepted' | 'refused' | 'unknown';
 
-/** What a client heard without a gap: over one connection, or over several where the protocol resumes by number. */
+/** What a client received without a gap: over one connection, or over several if the protocol resumes by number. */
 export interface Stretch {
   /**
-   * It hears everything after one of these numbers. Where a protocol has no cursor, the exact one is not known; `highest` is
-   * known once the daemon has answered.
+   * It receives everything after one of these numbers. Without a cursor in the protocol, the exact number is unknown; `highest`
+   * is known once the daemon has responded.
    */
   readonly from: { readonly lowest: number; highest: number };
   readonly told: Told[];
-  /** Questions that the client was asked beside the numbered lines, in order, and how many were taken back. */
+  /** Approval requests outside the numbered lines, in order, and how many were cancelled. */
   readonly asked?: string[];
   withdrawn?: number;
-  /** The state of the session as the protocol gave it at the beginning, if it did. */
+  /** The initial state of the session, if the protocol sends it. */
   readonly snapshot?: JsonLine;
 }
 
-/** A prompt, and what the simulated model is to do with it. */
+/** A prompt, and the behaviour of the simulated model. */
 export interface Prompt {
   readonly text: string;
   /** Whether the model calls tools: a task without tools is another kind of task. */
   readonly hasTools: boolean;
-  /** With a key the prompt may be sent again when no answer came: it has its effect once. */
+  /** With a key the prompt may be sent again after a missing response: it takes effect once. */
   readonly key?: string;
 }
 
-/** A client of one door at one session. Actions that its protocol has no word for are undefined. */
+/** A client of one door at one session. Actions that its protocol does not support are undefined. */
 export interface DoorClient {
   readonly wire: WireName;
   readonly stretches: readonly Stretch[];
-  /** Whether it may send a prompt again under its key. */
+  /** Whether it may send a prompt again with its key. */
   readonly repeats?: boolean;
-  /** What the daemon did against the protocol, in words. */
+  /** The daemon's protocol violations. */
   readonly problems: readonly string[];
   readonly isConnected: boolean;
   /** How often it has connected. */
   readonly connections: number;
-  /** Connects, or connects again: where the protocol resumes by number, after the last line that came. */
+  /** Connects or reconnects, after the last received line if the protocol resumes by number. */
   connect(): Promise<void>;
-  /** Leaves without a word. */
+  /** Disconnects without a message. */
   cut(): void;
   pauseReading(): void;
   resumeReading(): void;
-  /** Sends something that is not of the protocol; resolves when it was refused and the connection still works. */
+  /** Sends an invalid message; resolves when it was rejected and the connection still works. */
   sendMalformed(choice: number): Promise<Outcome>;
   readonly prompt?: (prompt: Prompt) => Promise<Outcome>;
-  /** A prompt that waits where a run is under way. */
+  /** A prompt that is queued while a run is active. */
   readonly queue?: (prompt: Prompt) => Promise<Outcome>;
   readonly steer?: (text: string) => Promise<Outcome>;
   readonly cancel?: () => Promise<Outcome>;
-  /** Decides the oldest question that it knows of. */
+  /** Decides the oldest known approval. */
   readonly decide?: ((decision: 'approve' | 'deny') => Promise<Outcome>) | undefined;
-  /** Work that the protocol calls unfinished. */
+  /** Work that the protocol reports as unfinished. */
   readonly unfinished?: () => Promise<readonly string[]>;
-  /** What else the protocol tells of a log when it is asked, against the log. */
+  /** Compares other responses of the protocol with the log. */
   readonly further?: (log: readonly PodEvent[]) => Promise<readonly string[]>;
-  /** The conversation as the protocol shows it when asked; compared with the log. */
+  /** The conversation as the protocol returns it, for comparison with the log. */
   readonly conversation?: () => Promise<readonly string[]>;
 }
 
 export interface ClientOptions {
   readonly daemon: Daemon;
   readonly pod: string;
-  /** Whether it wants all there is from the first event on, where the protocol can give it. */
+  /** Whether to receive everything from the first event on, if the protocol supports it. */
   readonly fromStart: boolean;
   readonly name: string;
 }
 
-/** Runs an action; a connection that breaks meanwhile leaves its outcome open. */
+/** Runs an action. If the connection breaks, its outcome is unknown. */
 export async function outcomeOf(act: () => Promise<boolean>): Promise<Outcome> {
   try {
     return (await act()) ? 'accepted' : 'refused';

@@ -4,7 +4,7 @@ import { connectLines, type JsonLine, type LineLink } from '../lines.ts';
 import { type Told, told } from '../told.ts';
 import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type Stretch } from './client.ts';
 
-/** A client of the HLD door: one connection for requests, one on which it is subscribed to the session. */
+/** A client of the HLD door: one connection for requests, one with a subscription to the session. */
 export class HldClient implements DoorClient {
   readonly wire = 'hld';
   #pod: string;
@@ -21,7 +21,7 @@ export class HldClient implements DoorClient {
     this.#pod = options.pod;
   }
 
-  /** Subscribes to all sessions, then launches one: so it hears that one from its first event on. */
+  /** Subscribes to all sessions, then launches one, to receive its events from the first on. */
   static async launch(options: Omit<ClientOptions, 'pod'>, query: string): Promise<HldClient> {
     const client = new HldClient({ ...options, pod: '' });
     const stretch: Stretch = { from: { lowest: 0, highest: 0 }, told: [] };
@@ -112,7 +112,7 @@ export class HldClient implements DoorClient {
   unfinished = async (): Promise<readonly string[]> => {
     const { result } = await this.#request('getSessionState', { session_id: this.#pod });
     const { status, detail } = objectOf(objectOf(result).session);
-    // Nothing was ever asked of a draft.
+    // A draft has no prompt.
     const isOver = status === 'completed' || status === 'failed' || detail === 'draft';
     return isOver ? [] : [`${this.#pod}: ${stringOf(status)} ${stringOf(detail)}`];
   };

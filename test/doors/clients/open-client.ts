@@ -4,7 +4,7 @@ import { PodClient } from './pod.ts';
 import { RpcClient } from './rpc.ts';
 import { TasksSseClient, TasksWebSocketClient } from './tasks.ts';
 
-/** A client of a wire that is not connected yet. */
+/** Creates a client of a wire, not connected yet. */
 export function newClient(wire: WireName, options: ClientOptions): DoorClient {
   switch (wire) {
     case 'pod':

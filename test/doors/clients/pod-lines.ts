@@ -2,7 +2,7 @@ import { objectOf, stringOf } from '../../../src/base/index.ts';
 import type { JsonLine } from '../lines.ts';
 import { type Told, told, toldPiece } from '../told.ts';
 
-/** The fields of each event that the log determines. Events that are not here are not in the protocol. */
+/** The fields of each event that the log determines. Other events are not in the protocol. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   turn_start: ['turn'],
   turn_end: ['turn', 'result'],
@@ -48,7 +48,7 @@ const PIECES: Readonly<Record<string, readonly [id: string, text: string]>> = {
   tool_call_args_delta: ['id', 'json'],
 };
 
-/** What a line with a number says; undefined for one that is not of the protocol. */
+/** The content of a numbered line; undefined if it is not in the protocol. */
 export function podLineTold(line: JsonLine, kind: 'plain' | 'extended'): Told | undefined {
   const name = stringOf(line.event);
   const data = objectOf(line.data);

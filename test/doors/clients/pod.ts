@@ -12,7 +12,7 @@ import {
 } from './client.ts';
 import { podLineTold } from './pod-lines.ts';
 
-/** A client of the Pod Protocol: with `subscribe`, which resumes by number, or plain, as the seed has it. */
+/** A client of the Pod Protocol: with `subscribe`, which resumes by number, or plain, as in the seed. */
 export class PodClient implements DoorClient {
   readonly wire: 'pod' | 'pod plain';
   readonly stretches: Stretch[] = [];
@@ -21,7 +21,7 @@ export class PodClient implements DoorClient {
   readonly #options: ClientOptions;
   #link: LineLink | undefined;
   #requests = 0;
-  /** The number of the last line and how many lines of it came: a connection may break between two of them. */
+  /** The number of the last line and how many of its lines came: a connection may break between two of them. */
   #last: { readonly seq: number; lines: number } | undefined;
   #again = 0;
   #isSubscribed = false;
@@ -49,7 +49,7 @@ export class PodClient implements DoorClient {
     this.#isSubscribed = false;
     link.onLine = (line) => this.#take(link, line);
     if (this.#isPlain) {
-      // Told in the same order as everything else: what happens after the answer is heard.
+      // Sent in the same order as everything else: events after the response are received.
       const stretch: Stretch = { from: { lowest: 0, highest: Infinity }, told: [] };
       this.stretches.push(stretch);
       link.send({ method: 'get_status', request_id: 'joined' });
@@ -87,7 +87,7 @@ export class PodClient implements DoorClient {
   steer = (text: string): Promise<Outcome> => this.#ask('steer', { input: text });
   cancel = (): Promise<Outcome> => this.#ask('cancel', {});
 
-  /** A plain link is not told of questions. */
+  /** A plain connection receives no approvals. */
   get decide(): ((decision: 'approve' | 'deny') => Promise<Outcome>) | undefined {
     return this.#isPlain ? undefined : (decision) => this.#decide(decision);
   }
@@ -132,7 +132,7 @@ export class PodClient implements DoorClient {
       link.send({ method, params, request_id: id, ...(isOnce && { idempotency_key: key }) });
       if (!this.#isPlain)
         return (await link.next(({ request_id }) => request_id === id, 0)).event === 'accepted';
-      // A plain link is told of refusals only. Its lines are done in order: the next answer comes after this one.
+      // A plain connection receives only errors. Its lines are processed in order: the next response comes after this one.
       const fence = this.#nextId();
       link.send({ method: 'get_status', request_id: fence });
       const answer = await link.next(({ request_id }) => request_id === id || request_id === fence, 0);
@@ -149,7 +149,7 @@ export class PodClient implements DoorClient {
     return this.#link;
   }
 
-  /** The pod's own socket if it listens, else the daemon's, which wakes the pod. */
+  /** The pod's own socket if it listens, otherwise the daemon's, which loads the pod. */
   async #dial(): Promise<LineLink> {
     const { daemon, pod } = this.#options;
     const path = join(daemon.env.POLYPOD_RUNTIME_DIR ?? '', 'pods', `${pod}.sock`);
@@ -161,14 +161,14 @@ export class PodClient implements DoorClient {
   }
 
   #take(link: LineLink, line: JsonLine): void {
-    // A connection that was left may still bring something: nobody hears it.
+    // Data that arrives on an abandoned connection is ignored.
     if (link !== this.#link) return;
     if (line.event === 'snapshot') this.#joined(line);
     if (line.event === 'subscribed' && this.stretches.length === 0)
       this.stretches.push({ from: { lowest: 0, highest: 0 }, told: [] });
     if (line.event === 'snapshot' || line.event === 'subscribed') this.#isSubscribed = true;
     if (line.event === 'snapshot' || line.seq === undefined || line.request_id !== undefined) return;
-    // Until the daemon has read the subscription, the link is a plain one: what it is told then comes again.
+    // Until the daemon has read the subscription, the connection is a plain one: its events are sent again.
     if (!this.#isPlain && !this.#isSubscribed) return;
     if (!this.#isNew(Number(line.seq))) return;
     const said = podLineTold(line, this.#isPlain ? 'plain' : 'extended');

@@ -2,7 +2,7 @@ import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import type { JsonLine } from '../lines.ts';
 import { type Told, told, toldPiece } from '../told.ts';
 
-/** What an event of RPC mode says; undefined for one that is not in the protocol. */
+/** The content of an event of RPC mode; undefined if it is not in the protocol. */
 export function rpcLineTold(line: JsonLine): Told | 'not of the log' | undefined {
   const name = stringOf(line.type);
   const seq = Number(line.seq);

@@ -5,7 +5,9 @@ import { connectLines, type JsonLine, LineLink } from '../lines.ts';
 import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type Stretch } from './client.ts';
 import { rpcLineTold } from './rpc-lines.ts';
 
-/** A host of RPC mode: over the pipes of `polypod --mode rpc`, or over the daemon's socket that the program passes bytes to. */
+/**
+ * A host of RPC mode: over the pipes of `polypod --mode rpc`, or over the daemon's socket to which the program forwards bytes.
+ */
 export class RpcClient implements DoorClient {
   readonly wire: 'rpc' | 'rpc stdio';
   readonly stretches: Stretch[] = [];
@@ -71,7 +73,7 @@ export class RpcClient implements DoorClient {
       method === 'confirm' ? { confirmed: isAllowed } : { value: isAllowed ? 'Allow once' : 'Deny' };
     return outcomeOf(async () => {
       this.#connected().send({ type: 'extension_ui_response', id, ...reply });
-      // An answer is not answered; a command behind it is, when it has been taken.
+      // A decision has no response; the next command has one, after the decision was processed.
       await this.#request('get_session_stats', {});
       return true;
     });
@@ -90,7 +92,7 @@ export class RpcClient implements DoorClient {
     });
   }
 
-  /** Questions that are still shown although nobody waits for an answer. */
+  /** Approvals that are still shown although nothing waits for a decision. */
   unfinished = async (): Promise<readonly string[]> => [...this.#dialogs.keys()];
 
   conversation = async (): Promise<readonly string[]> => {
@@ -99,8 +101,8 @@ export class RpcClient implements DoorClient {
   };
 
   /**
-   * A prompt is acknowledged before anything happens, and refused later if it comes to that. Commands are done in order: when
-   * the next one is answered, it is known.
+   * A prompt is acknowledged before it takes effect, and may be rejected later. Commands are processed in order: the response to
+   * the next one settles it.
    */
   async #act(type: string, fields: object): Promise<Outcome> {
     return outcomeOf(async () => {
@@ -138,7 +140,7 @@ export class RpcClient implements DoorClient {
       this.#dialogs.set(id, method);
       stretch.asked?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
     }
-    // Somebody else has decided: nobody waits for an answer any more.
+    // Somebody else has decided: nothing waits for a decision any more.
     if (method === 'cancel' && this.#dialogs.delete(stringOf(line.targetId)))
       stretch.withdrawn = (stretch.withdrawn ?? 0) + 1;
   }

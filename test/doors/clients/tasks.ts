@@ -23,16 +23,16 @@ interface HttpAnswer {
   readonly body: JsonLine;
 }
 
-/** What both ways to watch a session of the tasks door have in common: requests over HTTP, lines with ids. */
+/** The common part of both clients of the tasks door: requests over HTTP, lines with ids. */
 abstract class TasksClient implements DoorClient {
   abstract readonly wire: 'tasks SSE' | 'tasks WebSocket';
   readonly stretches: Stretch[] = [];
   readonly problems: string[] = [];
   connections = 0;
-  /** Tasks that were accepted. */
+  /** Accepted tasks. */
   readonly tasks: string[] = [];
   protected readonly options: ClientOptions;
-  /** The id of the last line: the place where it goes on. */
+  /** The id of the last line, to resume after. */
   protected lastId: string | undefined;
 
   constructor(options: ClientOptions) {
@@ -94,7 +94,7 @@ abstract class TasksClient implements DoorClient {
     });
   }
 
-  /** Tasks that were accepted and, as the door says, are not over. */
+  /** Accepted tasks that the door reports as unfinished. */
   unfinished = async (): Promise<readonly string[]> => {
     const open: string[] = [];
     for (const task of this.tasks) {
@@ -143,7 +143,7 @@ abstract class TasksClient implements DoorClient {
     this.stretches.push({ from: { lowest: seq, highest: seq }, told: [], snapshot: data });
   }
 
-  /** Where the next connection begins: after the last line, or at the first event if all is wanted. */
+  /** Where the next connection starts: after the last line, or at the first event if everything is requested. */
   protected begin(): string | undefined {
     if (this.lastId !== undefined) return this.lastId;
     if (!this.options.fromStart) return undefined;
@@ -156,7 +156,7 @@ abstract class TasksClient implements DoorClient {
   }
 }
 
-/** Watches a session by server-sent events. */
+/** Watches a session with server-sent events. */
 export class TasksSseClient extends TasksClient {
   readonly wire = 'tasks SSE';
   readonly repeats = true;
@@ -195,7 +195,7 @@ export class TasksSseClient extends TasksClient {
       );
   }
 
-  /** The stream of each accepted task: all of its run, and nothing else, to its last event, with which it ends. */
+  /** The stream of each accepted task: exactly the events of its run, up to the last one, with which it ends. */
   further = async (log: readonly PodEvent[]): Promise<readonly string[]> => {
     const { daemon } = this.options;
     const problems: string[] = [];
@@ -364,7 +364,7 @@ async function send(
   });
   sent.end(text);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  // A connection that breaks later is the end of the answer.
+  // A connection that breaks later ends the response.
   sent.on('error', () => {});
   return response;
 }

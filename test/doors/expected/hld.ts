@@ -4,8 +4,8 @@ import { type Told, told } from '../told.ts';
 import { textIn } from './pod.ts';
 
 /**
- * What a subscriber of the HLD door is told of a log, by the page and the seed: statuses, whole rows of the conversation,
- * questions. Deltas, calls that begin, queues and turns have no word there.
+ * The lines that a subscriber of the HLD door receives for a log, by the page and the seed: statuses, complete rows of the
+ * conversation, approvals. The protocol has no deltas, call starts, queues and turns.
  */
 export function hldTold(log: readonly PodEvent[]): readonly Told[] {
   const teller = new HldTeller();
@@ -13,7 +13,7 @@ export function hldTold(log: readonly PodEvent[]): readonly Told[] {
   return teller.told;
 }
 
-/** The five statuses of the protocol, and what `detail` says beside them. */
+/** The five statuses of the protocol, and the additional `detail`. */
 const STATUSES = ['starting', 'running', 'waiting_input', 'completed', 'failed'] as const;
 const DETAILS: Readonly<Record<string, (typeof STATUSES)[number]>> = {
   interrupting: 'running',
@@ -21,7 +21,7 @@ const DETAILS: Readonly<Record<string, (typeof STATUSES)[number]>> = {
   paused: 'waiting_input',
 };
 
-/** The row behind an answer that a person interrupted. */
+/** The row after an answer that a person interrupted. */
 export const INTERRUPTED = '[Request interrupted by user]';
 
 export function isStatus(word: unknown): boolean {
@@ -53,7 +53,7 @@ class HldTeller {
   #tellOf(event: PodEvent): void {
     switch (event.type) {
       case 'input':
-        // Whoever launched the session knows its first prompt.
+        // The client that launched the session knows its first prompt.
         if (this.#isPrompted) this.#rows([event.item]);
         return;
       case 'llm-end':

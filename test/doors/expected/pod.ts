@@ -3,8 +3,8 @@ import type { PodEvent } from '../../../src/pod/index.ts';
 import { type Told, told, toldPiece } from '../told.ts';
 
 /**
- * What the Pod Protocol tells of a log, by its page: written from the page and the seed, and not from the door. `plain` is a
- * link that has not subscribed: fourteen events, six codes. The tasks door sends the lines of an extended link.
+ * The lines of the Pod Protocol for a log, written from its page and the seed, not from the door. `plain` is a connection without
+ * a subscription: fourteen events, six codes. The tasks door sends the lines of an extended connection.
  */
 export function podTold(log: readonly PodEvent[], kind: 'plain' | 'extended'): readonly Told[] {
   const teller = new PodTeller(kind === 'extended');
@@ -12,7 +12,7 @@ export function podTold(log: readonly PodEvent[], kind: 'plain' | 'extended'): r
   return teller.told;
 }
 
-/** What the stream of one task tells: that it waits, and its run from the start to the end, also where a restart is between. */
+/** The lines of one task's stream: that it is queued, and its run from start to end, also across a restart. */
 export function taskTold(log: readonly PodEvent[], taskId: string): readonly Told[] {
   const queued = log.find((event) => event.type === 'queued' && event.taskId === taskId);
   const starts = log.filter((event) => event.type === 'run-start' && event.taskId === taskId);
@@ -97,7 +97,7 @@ class PodTeller {
     }
   }
 
-  /** Events that only an extended link is told. */
+  /** Events that only an extended connection receives. */
   #rest(event: PodEvent): void {
     switch (event.type) {
       case 'run-start':
@@ -205,7 +205,7 @@ class PodTeller {
     if (this.#turnState === 'calls-undecided') this.#endTurn(result);
   }
 
-  /** A plain link knows two words for the end of a turn. */
+  /** A plain connection has two stop reasons. */
   #endTurn(result: string): void {
     this.#turnState = 'over';
     const isKnown = this.#isExtended || result === 'paused';

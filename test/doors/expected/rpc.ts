@@ -3,8 +3,8 @@ import { type Told, told, toldPiece } from '../told.ts';
 import { textIn } from './pod.ts';
 
 /**
- * What RPC mode tells of a log to a host that joined after a number, by the page and the seed. A host that joins in the middle
- * of a run is told what is whole: its start events come with the first thing that it hears of a loop, a turn or a message.
+ * The lines of RPC mode for a log, for a host that joined after a number, by the page and the seed. A host that joins in the
+ * middle of a run receives complete objects: start events come with the first event of a loop, a turn or a message.
  */
 export function rpcTold(log: readonly PodEvent[], joinedAfter: number): readonly Told[] {
   const teller = new RpcTeller();
@@ -30,9 +30,9 @@ class RpcTeller {
   #stop = 'stop';
   #results: string[] = [];
   #outcome: string | undefined;
-  /** Whether another attempt brought an answer; told once that is over. */
+  /** Whether a retry produced an answer; sent once that has ended. */
   #retried: boolean | undefined;
-  /** Nobody waits for another attempt any more: the end of the answer has been told. */
+  /** No retry is pending: the end of the answer has been sent. */
   #isGivenUp = false;
   readonly #blocks = new Map<number, Shown>();
 
@@ -137,7 +137,7 @@ class RpcTeller {
       return this.#say(`message_update ${kind}_start ${shown.at}`);
     }
     const block = this.#blocks.get(event.index);
-    // Of a block that began before the host joined only the whole message is told.
+    // Of a block that started before the host joined, only the complete message is sent.
     if (block === undefined) return;
     const { kind, at, id } = block;
     if (event.type === 'block-delta') {
@@ -159,7 +159,7 @@ class RpcTeller {
     if (this.#retried === true) this.#sayRetried();
   }
 
-  /** An attempt that failed ends its loop; the next one begins another. */
+  /** A failed attempt ends its loop; the next one starts another. */
   #retry(): void {
     this.#beginAnswer();
     this.#breakAnswer('failed');
@@ -182,7 +182,7 @@ class RpcTeller {
     this.#retried = undefined;
   }
 
-  /** An answer that broke off is shown as far as it was kept; its calls are not run, and are left out. */
+  /** The kept part of an interrupted answer is shown; its calls do not run, and are omitted. */
   #breakAnswer(
     outcome: 'cancelled' | 'failed',
     broken?: Extract<PodEvent, { type: 'llm-end' }>['broken'],
@@ -209,7 +209,7 @@ class RpcTeller {
   }
 
   #endRun(status: string): void {
-    // Hosts look for an answer that was aborted; where none was under way, an empty one says so.
+    // Hosts look for an aborted answer; if none was streaming, an empty one is sent.
     if (status === 'cancelled' && this.#loop !== undefined && !this.#wasAborted) {
       this.#beginAnswer();
       this.#breakAnswer('cancelled');

@@ -1,6 +1,6 @@
 import type { Files, OpenFile } from '../../../src/store/index.ts';
 
-/** Calls `at` right before and right after every operation that changes something: the places where a process can die. */
+/** Calls `at` right before and right after every operation that changes a file: the points at which a process can die. */
 export function watched(files: Files, at: (operation: string) => void): Files {
   const now = <T>(operation: string, act: () => T): T => {
     at(operation);

@@ -6,17 +6,17 @@ import type { Known } from './ledger.ts';
 import { comeBack, live } from './life.ts';
 import { agentsIn, Gates } from './world.ts';
 
-/** What a process is to live through, and when it is to die. */
+/** What a process does, and when it dies. */
 export interface Fate {
   readonly url: string;
   readonly directory: string;
   readonly cwd: string;
   readonly witness: string;
-  /** Where it notes what it knows, each line before anything else happens. */
+  /** The file to which it appends what it knows, each line before anything else happens. */
   readonly ledger: string;
   /** The boundary at which it kills itself. */
   readonly killAt: number;
-  /** Pods to come back to; without them a new life begins. */
+  /** Pods to open again; without them a new life starts. */
   readonly ids?: Readonly<Record<string, string>>;
 }
 

@@ -3,7 +3,7 @@ import type { Note, PodName } from './ledger.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
 
-/** A watcher that notes all it is told, and comes back after the last number when the pod is closed. */
+/** A watcher that records all events, and resumes after the last number when the pod is closed. */
 export class Ear {
   readonly events: PodEvent[] = [];
   readonly #stop = new AbortController();
@@ -14,7 +14,7 @@ export class Ear {
     this.#listening = this.#listen(pod, name, note);
   }
 
-  /** The first event of a type that fits, past or future. */
+  /** The first matching event of a type, past or future. */
   async hear<T extends PodEvent['type']>(
     type: T,
     fits: (event: EventOf<T>) => boolean = () => true,

@@ -1,7 +1,7 @@
 import type { PodEvent, Snapshot } from '../../../src/pod/index.ts';
 import { PodView } from '../../../src/pod/view/view.ts';
 
-/** Where somebody who heard every event from the first on has another picture of the pod than its snapshot. */
+/** The differences between the sum of all events and the pod's snapshot. */
 export function foldedProblems(log: readonly PodEvent[], snapshot: Snapshot): readonly string[] {
   const view = new PodView();
   for (const event of log) view.apply(event);

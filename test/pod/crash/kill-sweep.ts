@@ -11,11 +11,11 @@ import { type Known, ledgersOf } from './ledger.ts';
 import { problemsAfter } from './problems.ts';
 import { agentsIn } from './world.ts';
 
-/** The program of `child.ts`, compiled so that a process of its own can run it. */
+/** The program of `child.ts`, compiled so that a separate process can run it. */
 export class Program {
   readonly #compiled = compiled('test/pod/crash/child.ts');
 
-  /** Runs it to its death; answers what it printed if it lived to its end. */
+  /** Runs it until it is killed. Returns its output if it reached its end. */
   live(fate: Fate): Promise<string> {
     const script = join(this.#compiled.directory, 'test/pod/crash/child.js');
     const child = spawn(process.execPath, [script, JSON.stringify(fate)], {
@@ -37,7 +37,7 @@ export class Program {
   }
 }
 
-/** What a killed process left on this machine's disk. */
+/** The files that a killed process left. */
 export interface Remains {
   readonly directory: string;
   readonly problems: readonly string[];
@@ -47,19 +47,19 @@ export interface Remains {
 export interface Kill {
   readonly url: string;
   readonly program: Program;
-  /** The boundary of its life at which it is killed, and then, if it is told, one of its second life. */
+  /** The boundary at which it is killed and, optionally, one of its second life. */
   readonly at: number;
   readonly again?: number;
-  /** Looks at what is left when all has been asked. */
+  /** Checks what is left after all requests. */
   readonly look?: (remains: Remains) => void;
 }
 
-/** How many boundaries there are in a life that nothing cuts short. */
+/** The number of boundaries in an uninterrupted life. */
 export async function boundariesOf(url: string, program: Program): Promise<number> {
   return inPlace(async (place) => Number(await program.live(fateIn(place, url, Number.MAX_SAFE_INTEGER))));
 }
 
-/** Kills a process at a boundary, opens in this one what it left, and asks for all that was promised. */
+/** Kills a process at a boundary, opens what it left in this process, and checks all that was acknowledged. */
 export async function problemsOfKill({
   url,
   program,

@@ -1,14 +1,14 @@
 import type { PodCommand, PodEvent, Receipt } from '../../../src/pod/index.ts';
 
-/** What a client knows, in the order in which it came to know it. */
+/** What a client knows, in order. */
 export type Known =
-  /** It asked for a pod, and was given it. */
+  /** It requested a pod, and received it. */
   | { readonly type: 'wanted'; readonly pod: PodName }
   | { readonly type: 'given'; readonly pod: PodName; readonly id: string }
   /** It sent a command, which was accepted. */
   | { readonly type: 'sent'; readonly pod: PodName; readonly key: string; readonly command: PodCommand }
   | { readonly type: 'accepted'; readonly key: string; readonly receipt: Receipt }
-  /** It was told events. */
+  /** It received events. */
   | { readonly type: 'told'; readonly pod: PodName; readonly events: readonly PodEvent[] };
 
 export type PodName = 'main' | 'fork';
@@ -18,11 +18,11 @@ export type Note = (known: Known) => void;
 export interface Sent {
   readonly key: string;
   readonly command: PodCommand;
-  /** Undefined for one that was on its way. */
+  /** Undefined for a command in flight. */
   readonly receipt: Receipt | undefined;
 }
 
-/** What a client knows of one pod. */
+/** What a client knows about one pod. */
 export interface Ledger {
   readonly name: PodName;
   readonly id: string;
@@ -30,7 +30,7 @@ export interface Ledger {
   readonly told: readonly PodEvent[];
 }
 
-/** By pod; one that was not given to anybody is not known. */
+/** By pod. A pod that no client received is unknown. */
 export function ledgersOf(knowledge: readonly Known[]): readonly Ledger[] {
   const receipts = new Map(
     knowledge.flatMap((known) => (known.type === 'accepted' ? [[known.key, known.receipt] as const] : [])),

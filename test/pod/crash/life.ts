@@ -9,20 +9,20 @@ export const ADA: Caller = { by: 'ada', door: 'test' };
 
 export const say = (text: string) => ({ type: 'prompt', content: textContent(text) }) as const;
 
-/** One client's conversation with a pod. */
+/** One client's session with a pod. */
 interface Talk {
   readonly pod: Pod;
   readonly ear: Ear;
-  /** Every command has a key, and is noted before it is sent and when it is accepted. */
+  /** Sends a command with a key. Records it before it is sent and when it is accepted. */
   readonly send: (command: PodCommand) => Promise<Receipt>;
-  /** The same, until the run that it begins is over. */
+  /** The same, until the run that it starts is over. */
   readonly run: (text: string) => Promise<void>;
 }
 
-/** What a client does with a host, from its beginning to its end. */
+/** What a client does with a host, from start to end. */
 export type Life = (host: Host, cwd: string, gates: Gates, note: Note) => Promise<void>;
 
-/** A pod is asked for where there is one already, and nothing is said to it. */
+/** Requests a pod that may already exist, and sends no command. */
 export const arrive: Life = async (host, cwd, _, note) => {
   await host.create({ cwd });
   const main = await begin(host, cwd, note);
@@ -30,7 +30,7 @@ export const arrive: Life = async (host, cwd, _, note) => {
   await host.shutdown();
 };
 
-/** An answer so long that its deltas take more numbers than the session file is ahead of them. */
+/** An answer so long that its deltas exceed the numbers that the session file reserves. */
 export const listen: Life = async (host, cwd, _, note) => {
   const main = await begin(host, cwd, note);
   await main.run('talk for hours');
@@ -39,8 +39,7 @@ export const listen: Life = async (host, cwd, _, note) => {
 };
 
 /**
- * The life of a pod in which everything happens once that can be lost by a crash. What is done next depends on what the
- * client was told, never on time.
+ * The life of a pod that includes everything that a crash can lose. The next step depends only on received events, never on time.
  */
 export const live: Life = async (host, cwd, gates, note) => {
   const main = await begin(host, cwd, note);
@@ -89,7 +88,7 @@ async function settings({ send }: Talk): Promise<void> {
   await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'pending' }] });
 }
 
-/** Three calls that end in another order, and what people say meanwhile. */
+/** Three calls that end in another order, with messages of people in between. */
 async function tools({ send, ear }: Talk, gates: Gates): Promise<void> {
   await send(say('do three things'));
   await ear.hear('tool-end', ({ callId }) => callId === 'toolu_third');
@@ -106,7 +105,7 @@ async function approvals({ send, ear }: Talk, gates: Gates): Promise<void> {
     const { runId } = await send(say(text));
     const asked = await ear.hear('approval-request', ({ approval }) => approval.callId === tool);
     await send({ type: 'decide', approvalId: asked.approval.approvalId, decision, comment: decision });
-    // The next call of the turn ends when this one is known to have ended.
+    // The next call of the turn ends after the end of this one was published.
     await ear.hear('tool-end', ({ callId }) => callId === tool);
     gates.open('beside');
     await ear.hear('run-end', (event) => event.runId === runId);
@@ -135,7 +134,7 @@ async function stops({ send, ear }: Talk, gates: Gates): Promise<void> {
   await ear.hear('run-end', ({ runId }) => runId === resumed.runId);
 }
 
-/** It leaves memory, and comes back. */
+/** Unloads the pod and loads it again. */
 async function closing({ send }: Talk): Promise<void> {
   await send({ type: 'close' });
   await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'completed' }] });
@@ -148,7 +147,7 @@ async function compaction({ send, ear, run }: Talk): Promise<void> {
   await run('what was it');
 }
 
-/** Back to the middle of a turn before the compaction: its calls have no results there. */
+/** Branches to the middle of a turn before the compaction, where its calls have no results. */
 async function branch({ send, ear, run }: Talk): Promise<void> {
   const { entryId } = await ear.hear('llm-end', ({ items }) =>
     items.some((item) => item.type === 'tool-call' && item.callId === 'toolu_first'),
@@ -167,7 +166,7 @@ async function forking(host: Host, { pod }: Talk, note: Note): Promise<Talk> {
   return fork;
 }
 
-/** The life ends in the middle of a question, with somebody waiting to be heard. */
+/** The life ends with a pending approval and a queued message. */
 async function leftOpen({ send, ear }: Talk): Promise<void> {
   await send(say('ask and wait'));
   await ear.hear('approval-request', ({ approval }) => approval.callId === 'toolu_pending');
@@ -175,7 +174,7 @@ async function leftOpen({ send, ear }: Talk): Promise<void> {
   await send({ ...say('after the question'), whenBusy: 'queue' });
 }
 
-/** Opens pods again, hears all there is, and waits until nothing more happens by itself. */
+/** Opens pods again, receives all events, and waits until nothing more happens. */
 export async function comeBack(host: Host, ids: Readonly<Record<string, string>>, note: Note): Promise<void> {
   for (const [name, id] of Object.entries(ids)) {
     const pod = host.pod(id);

@@ -1,9 +1,9 @@
 import type { Pod, PodEvent, Snapshot } from '../../../src/pod/index.ts';
 
-/** No pod of these tests takes this long: it hangs. */
+/** Longer than any pod of these tests takes: it hangs. */
 const PATIENCE_MS = 120_000;
 
-/** What a watcher gets that comes back after a number: the events up to another one, or a snapshot in place of them. */
+/** What a watcher receives that resumes after a number: the events up to another one, or a snapshot instead. */
 export async function logAfter(
   pod: Pod,
   after: number,
@@ -20,14 +20,14 @@ export async function logAfter(
   throw new Error(`the events after ${after} end before ${until}`);
 }
 
-/** What the pod is like when nothing more happens by itself. */
+/** The state of the pod when nothing more happens. */
 export async function resting(pod: Pod): Promise<Snapshot> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
   for await (const _ of pod.watch({ signal })) {
     const snapshot = await pod.snapshot();
     if (isResting(snapshot)) return snapshot;
   }
-  throw new Error('it does not come to rest');
+  throw new Error('the pod does not become idle');
 }
 
 function isResting({ state, queue, shells, compacting }: Snapshot): boolean {

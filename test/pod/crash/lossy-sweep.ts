@@ -13,17 +13,17 @@ import { randomFrom } from './random.ts';
 import { agentsIn, Gates } from './world.ts';
 
 export interface LossySweep {
-  /** Of the simulator. */
+  /** The simulator's address. */
   readonly url: string;
   readonly life?: Life;
   readonly seed: number;
-  /** At which part of the boundaries, 0 to 1, the power is cut. */
+  /** The fraction of the boundaries, 0 to 1, at which the power is cut. */
   readonly share: number;
-  /** What the disk keeps; by chance unless told. */
+  /** What the disk keeps; random by default. */
   readonly survival?: Survival;
   readonly plant?: Plant;
   readonly options?: Partial<HostOptions>;
-  /** Goes no further than to the first point where something is wrong. */
+  /** Stops at the first point with a problem. */
   readonly untilProblem?: boolean;
 }
 
@@ -33,12 +33,12 @@ export interface Swept {
 }
 
 const DIRECTORY = '/data';
-/** About as many boundaries as there are until a pod that was opened again is at rest. */
+/** About as many boundaries as a reopened pod needs to become idle. */
 const BOUNDARIES_OF_OPENING = 60;
 
 /**
- * One life, and the machine at many of its boundaries as a power cut would leave it. Each is opened again and asked for
- * what was promised; every other one loses its power a second time while it is being opened.
+ * Runs one life, and takes the disk image of a power cut at many of its boundaries. Each image is opened and checked for all that
+ * was acknowledged; every other one loses its power again while it is being opened.
  */
 export async function lossySweep(sweep: LossySweep): Promise<Swept> {
   const place = mkdtempSync(join(tmpdir(), 'polypod-crash-'));
@@ -93,7 +93,7 @@ class Sweeper {
     return { boundaries, images: machine.images };
   }
 
-  /** The same life goes on, and is cut off again while it is being taken up. */
+  /** Continues the same life, with another power cut while it is resumed. */
   async #cutAgain(image: Image): Promise<Image | undefined> {
     const witness = this.#witnessing(image.witness);
     const at = Math.floor(this.#random() * BOUNDARIES_OF_OPENING);
@@ -105,7 +105,7 @@ class Sweeper {
       await comeBack(host, ids, (known) => machine.knowledge.push(known));
       await host.shutdown();
     } catch {
-      // What keeps it from being opened is found when the first image is looked at.
+      // A failure to open is detected when the first image is checked.
     }
     return machine.images[0];
   }
@@ -150,14 +150,14 @@ function copyOf({ disk, directories, knowledge }: Image): Pick<Image, 'disk' | '
   return { disk: copy, directories, knowledge };
 }
 
-/** Now and then everything is there but the end of a session, the one thing that is waited for. */
+/** Sometimes everything is kept except the end of a session, the only file that is synced. */
 function anyCut(random: () => number): Cut {
   const session = anySurvival(random);
   if (random() < 0.7) return { session, rest: anySurvival(random) };
   return { session: { ...session, names: true }, rest: { torn: 1, zeros: false, names: true } };
 }
 
-/** Often all or nothing, else torn somewhere. */
+/** Often all or nothing, otherwise torn at a random position. */
 function anySurvival(random: () => number): Survival {
   const torn = random() < 0.25 ? 0 : random() < 0.25 ? 1 : random();
   return { torn, zeros: random() < 0.25, names: random() < 0.5 };

@@ -5,7 +5,7 @@ import { FaultyFiles, spoiled, type Survival } from '../../store/faulty-files.ts
 import { watched } from './boundaries.ts';
 import type { Known } from './ledger.ts';
 
-/** What is left when the power is cut: the disk, what the client knows, and what was carried out. */
+/** What a power cut leaves: the disk, what the client knows, and the effects of calls. */
 export interface Image {
   readonly disk: FaultyFiles;
   readonly directories: ReadonlySet<string>;
@@ -13,27 +13,27 @@ export interface Image {
   readonly witness: string;
 }
 
-/** Puts a defect between the pods and the disk. */
+/** Injects a defect between the pods and the disk. */
 export type Plant = (files: Files) => Files;
 
-/** What the disk makes of the session files, and of everything else: they need not fare alike. */
+/** What the disk keeps of the session files and of everything else, which may differ. */
 export interface Cut {
   readonly session: Survival;
   readonly rest: Survival;
 }
 
-/** A disk that can be looked at, at every boundary, as a power cut would leave it. */
+/** A disk that can be imaged at every boundary as a power cut would leave it. */
 export class Machine {
   readonly files: Files;
   readonly images: Image[] = [];
-  /** What the client of this life, and of those before, has come to know. */
+  /** What the client of this life and of earlier ones knows. */
   readonly knowledge: Known[];
   readonly #disk: FaultyFiles;
   readonly #directories: Set<string>;
   readonly #witness: string;
   #boundaries = 0;
 
-  /** `cutAt` says at which boundaries it is looked at, and what the disk keeps then. */
+  /** `cutAt` determines at which boundaries an image is taken, and what the disk keeps. */
   constructor(
     from: Pick<Image, 'disk' | 'directories' | 'knowledge'>,
     witness: string,
@@ -55,7 +55,7 @@ export class Machine {
     const [sessions, others] = [this.#disk.afterPowerCut(session), this.#disk.afterPowerCut(rest)];
     const disk = new FaultyFiles();
     for (const directory of this.#directories) {
-      // Who held a lock is dead after a restart of the machine.
+      // After a restart of the machine, lock owners are dead.
       if (directory.endsWith('.lock')) continue;
       const from = basename(directory) === 'sessions' ? sessions : others;
       copyFiles(from, directory, disk);
@@ -69,13 +69,13 @@ export class Machine {
   }
 }
 
-/** Puts the files of a directory on another disk too. */
+/** Copies the files of a directory to another disk. */
 export function copyFiles(from: FaultyFiles, directory: string, to: FaultyFiles): void {
   for (const name of from.list(directory))
     to.put(join(directory, name), from.contentOf(join(directory, name)));
 }
 
-/** The faulty disk as `Files`, with directories that are there once they were made. */
+/** The faulty disk as `Files`, with directories that exist once they were created. */
 export function filesOf(disk: FaultyFiles, directories: Set<string>): Files {
   const plain = spoiled(disk, {});
   return {

@@ -9,18 +9,18 @@ import { ADA, say } from './life.ts';
 import { SessionText } from './session-text.ts';
 import { foldedProblems } from './folded.ts';
 
-/** What was left by a crash, opened again. */
+/** A reopened host after a crash. */
 export interface Reopened {
   readonly host: Host;
   readonly files: Files;
   readonly directory: string;
-  /** All that was ever carried out, before the crash and since. */
+  /** All effects, before the crash and since. */
   readonly witness: string;
-  /** Whether events that were told may be lost: then a watcher must be given a snapshot instead. */
+  /** Whether published events may be lost: then a watcher must receive a snapshot instead. */
   readonly isLossy: boolean;
 }
 
-/** All that is wrong with what a crash left, for somebody who knows this much. Goes on with it as a client would. */
+/** Returns all problems of what a crash left, compared with what the client knows. Then continues as a client would. */
 export async function problemsAfter(
   reopened: Reopened,
   knowledge: readonly Known[],
@@ -41,7 +41,7 @@ export async function problemsAfter(
   return problems;
 }
 
-/** Who asks for a pod again, under the same key, gets the one that was given, or one that works. */
+/** A repeated request with the same key returns the same pod, or a working one. */
 async function problemsOfAsking(
   { host, witness }: Reopened,
   knowledge: readonly Known[],
@@ -57,7 +57,7 @@ async function problemsOfAsking(
   }
 }
 
-/** One pod, asked for all that its client was promised. */
+/** Checks one pod for all that was acknowledged to its client. */
 class Inquiry {
   readonly #reopened: Reopened;
   readonly #ledger: Ledger;
@@ -91,7 +91,7 @@ class Inquiry {
     if (this.#ledger.name === 'main') foldedProblems(whole, after).forEach(this.#report);
   }
 
-  /** Everything there is; undefined if a part is lost and that is said. */
+  /** All events; undefined if some are lost and that is reported. */
   async #log(until: number): Promise<readonly PodEvent[] | undefined> {
     const { events, gap } = await logAfter(this.#pod, 0, until);
     if (gap === undefined) return events;
@@ -101,7 +101,7 @@ class Inquiry {
     return undefined;
   }
 
-  /** Whoever comes back after any number gets exactly what follows it. */
+  /** A watcher that resumes after any number receives exactly what follows. */
   async #checkResuming(log: readonly PodEvent[]): Promise<void> {
     const { told } = this.#ledger;
     const until = log.at(-1)?.seq ?? 0;
@@ -138,7 +138,7 @@ class Inquiry {
         this.#report(`the run ${event.runId} never ended`);
   }
 
-  /** What the last accepted command of each kind has set, unless one that was on its way has set it anew. */
+  /** The settings of the last accepted command of each kind, unless a command in flight changed them. */
   #checkState({ settings, todos }: Snapshot): void {
     const { sent } = this.#ledger;
     const wanted = new Map<string, { readonly last: unknown; readonly open: unknown[] }>();
@@ -160,7 +160,7 @@ class Inquiry {
         this.#report(`${key} is ${JSON.stringify(found[key])} instead of ${JSON.stringify(last)}`);
   }
 
-  /** Questions that were told and that nobody answered are still open. Now they are answered, and the run goes on. */
+  /** Published approvals without a decision are still pending. They are decided now, and the run resumes. */
   async #decidePending(): Promise<void> {
     const { sent, told } = this.#ledger;
     const { approvals } = await this.#pod.snapshot();
@@ -188,7 +188,7 @@ class Inquiry {
 
   readonly #decided = new Set<string>();
 
-  /** The same key gets the same receipt, and nothing happens; what was on its way happens now, or has happened. */
+  /** The same key returns the same receipt without an effect. A command in flight takes effect now, or already has. */
   async #sendAgain({ key, command, receipt }: Sent): Promise<void> {
     const { seq } = await resting(this.#pod);
     const again = await this.#pod
@@ -222,7 +222,7 @@ class Inquiry {
     }
   }
 
-  /** Everything that was said stands in the file once: nothing accepted is missing, nothing is there twice. */
+  /** The file contains every accepted message exactly once. */
   #checkFile(): void {
     const { files, directory } = this.#reopened;
     const text = new SessionText(files.readText(join(directory, 'sessions', `${this.#ledger.id}.jsonl`)));

@@ -1,7 +1,7 @@
 import { isObject, objectIn } from '../../../src/base/index.ts';
 import { verifyLine } from '../../../src/store/index.ts';
 
-/** A session file as anybody reads it: lines of JSON. */
+/** A session file as lines of JSON. */
 export class SessionText {
   readonly problems: readonly string[];
   readonly #entries: readonly Readonly<Record<string, unknown>>[];
@@ -14,7 +14,7 @@ export class SessionText {
     this.#entries = lines.map((line) => objectIn(line) ?? {});
   }
 
-  /** How often a person said exactly this. */
+  /** How often a user message has exactly this text. */
   timesSaid(text: string): number {
     return this.#entries.filter(({ type, message }) => {
       if (type !== 'message' || !isObject(message) || message.role !== 'user') return false;
@@ -26,7 +26,7 @@ export class SessionText {
     }).length;
   }
 
-  /** Whether there is exactly one fact of this kind that says this. */
+  /** Whether exactly one fact of this kind matches. */
   has(kind: string, saying: Readonly<Record<string, unknown>>): boolean {
     const facts = this.#entries.filter(
       ({ customType, data }) =>

@@ -1,6 +1,6 @@
 import { type Files, type OpenFile, sealRecords } from '../../../src/store/index.ts';
 
-/** A planted defect: receipts are written under a name that nobody looks for, so that they are as good as not written. */
+/** An injected defect: receipts are written under an unknown key, as if they were not written. */
 export function withoutReceipts(files: Files): Files {
   const spoil = (file: OpenFile): OpenFile => ({
     ...file,
@@ -15,7 +15,7 @@ export function withoutReceipts(files: Files): Files {
 
 const RECEIPT = '"receipt":{';
 
-/** As many bytes, with sums that are right. */
+/** The same number of bytes, with valid checksums. */
 function renamed(bytes: Uint8Array): Uint8Array {
   const lines = Buffer.from(bytes).toString().trimEnd().split('\n');
   const records = lines.map((line) =>

@@ -14,15 +14,15 @@ import {
   todoTool,
 } from '../../../src/tools/index.ts';
 
-/** What a pod's tools do to the world outside of its session. */
+/** The external effects of a pod's tools. */
 export interface World {
-  /** A file with a line for every call that was carried out. */
+  /** A file with a line for every call that ran. */
   readonly witness: string;
   /** Resolves when the call of this name may end. */
   readonly gate: (name: string) => Promise<void>;
 }
 
-/** Calls wait until the driver lets them end, so that what happens meanwhile is always the same. */
+/** Calls wait until the driver releases them, so that the order of events is deterministic. */
 export class Gates {
   readonly #open = new Map<string, { readonly opened: Promise<void>; readonly open: () => void }>();
 
@@ -48,7 +48,7 @@ export class Gates {
   }
 }
 
-/** Takes effect at once and ends when it may: a kill in between leaves an effect without a result. */
+/** Takes effect at once and ends later: a kill in between leaves an effect without a result. */
 function noteTool({ witness, gate }: World): Tool {
   return defineTool({
     name: 'note',
@@ -73,11 +73,11 @@ const SIM: Model = {
   name: 'sim',
   reasoning: true,
   input: ['text'],
-  // Small, so that a compaction has something to leave out.
+  // Small, so that a compaction has something to remove.
   contextWindow: 2_000,
 };
 
-/** Agents whose model is the simulator and whose tools leave witnesses. */
+/** Agents whose model is the simulator and whose tools record their effects. */
 export function agentsIn(url: string, world: World): OpenAgent {
   const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
@@ -111,12 +111,12 @@ const bash = (name: string) => ({
   toolCall: { id: `toolu_${name}`, name: 'bash', arguments: { command: witnessing(name) } },
 });
 
-/** A command that leaves this witness. */
+/** A command that records this effect. */
 export function witnessing(name: string): string {
   return `echo ${name} >> "$WITNESS"`;
 }
 
-/** What the model says to a prompt; once it has the results of its calls it is done. */
+/** The model's answer to a prompt; once it has the results of its calls it is done. */
 const ANSWERS: Readonly<Record<string, Answer>> = {
   'say much': {
     parts: [
@@ -134,7 +134,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'run in the fork': { parts: [note('forked')] },
 };
 
-/** The simulator's script: the same request is always given the same answer. */
+/** The simulator's script: the same request always gets the same answer. */
 export const script: Script = (request) => {
   const text = request.messages.findLast(({ role }) => role === 'user')?.text ?? '';
   const said = text.split('\n').at(-1) ?? '';

@@ -9,7 +9,7 @@ const BASE_PATHS: Readonly<Record<string, string>> = {
   gemini: '/v1beta',
 };
 
-/** Simulated providers that look at the history as the real ones do. */
+/** Simulated providers that validate the history as the real ones do. */
 export class Providers {
   readonly #sim: Sim;
   readonly #seen: Set<string>;
@@ -36,12 +36,12 @@ export class Providers {
     return this.#sim.close();
   }
 
-  /** How many histories were sent. */
+  /** The number of histories that were sent. */
   get histories(): number {
     return this.#seen.size;
   }
 
-  /** Sends a history over all wires, unless it has been sent before, and says what a provider would refuse. */
+  /** Sends a history through all provider APIs, unless it was sent before. Returns what a provider would reject. */
   async refusals(items: readonly Item[]): Promise<readonly string[]> {
     const key = JSON.stringify(items);
     if (this.#seen.has(key)) return [];
@@ -62,7 +62,10 @@ export class Providers {
   }
 }
 
-/** Results that no call stands before, and calls that no result follows. Some wires have no ids: there the count is what counts. */
+/**
+ * Results without a preceding call, and calls without a following result. Some provider APIs have no ids: there the count is
+ * compared.
+ */
 function unpaired({ api: wire, messages }: SimRequest): readonly string[] {
   const problems: string[] = [];
   for (const [at, { role, toolCalls, toolResults }] of messages.entries()) {

@@ -2,11 +2,11 @@
 export interface Damage {
   readonly name: string;
   readonly bytes: Buffer;
-  /** Whether the file has to be exactly what it was after the repair. */
+  /** Whether the repair must restore the file exactly. */
   readonly isUndone?: boolean;
 }
 
-/** All that is done to a file. `step`: of bytes that are tried one after the other, each so many. */
+/** All damages to a file. `step`: tests every n-th byte. */
 export function* damagesOf(bytes: Buffer, isSealed: boolean, step: number): Generator<Damage> {
   const lines = linesOf(bytes);
   yield* flips(bytes, lines, isSealed, step);
@@ -38,7 +38,7 @@ function* flips(bytes: Buffer, lines: readonly Buffer[], isSealed: boolean, step
     damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
     yield { name: `bit ${at % 8} of byte ${at} flipped`, bytes: damaged, isUndone: isSealed };
   }
-  // Every newline, and each byte of a seal.
+  // Every newline, and each byte of a checksum.
   for (const [number, end] of endsOf(lines).entries()) {
     if (step > 1 && number % 8 !== 0) continue;
     for (const at of [end - 1, end - 2, end - 5, end - 12, end - 15]) {
@@ -46,7 +46,7 @@ function* flips(bytes: Buffer, lines: readonly Buffer[], isSealed: boolean, step
       damaged[at] = damaged[at] === 120 ? 121 : 120;
       yield { name: `byte ${at} is an x`, bytes: damaged, isUndone: isSealed };
     }
-    // A byte that becomes a newline parts a line.
+    // A byte that becomes a newline splits a line.
     const damaged = Buffer.from(bytes);
     damaged[end - 40] = 10;
     yield { name: `byte ${end - 40} is a newline`, bytes: damaged, isUndone: isSealed };
@@ -81,7 +81,7 @@ function* truncations(bytes: Buffer, lines: readonly Buffer[], step: number): Ge
     yield { name: `truncated after byte ${end}`, bytes: bytes.subarray(0, end) };
   for (const end of [1, 10, (lines[0]?.length ?? 0) - 1, lines[0]?.length ?? 0])
     yield { name: `truncated after byte ${end}, in the header`, bytes: bytes.subarray(0, end) };
-  // In the middle of a character of several bytes.
+  // In the middle of a multi-byte character.
   for (let at = bytes.length - 1, found = 0; at > 0 && found < 4; at -= 1)
     if ((bytes[at] ?? 0) >> 6 === 2) {
       found += 1;
@@ -141,7 +141,7 @@ function* encodings(bytes: Buffer, isSealed: boolean): Generator<Damage> {
   yield { name: 'a byte order mark', bytes: Buffer.from(`\uFEFF${text}`) };
   yield { name: 'UTF-16', bytes: Buffer.from(`\uFEFF${text}`, 'utf16le') };
   yield { name: 'UTF-16, big-endian', bytes: Buffer.from(`\uFEFF${text}`, 'utf16le').swap16() };
-  // What Latin-1 has no character for is gone.
+  // Characters outside Latin-1 are lost.
   yield { name: 'Latin-1', bytes: Buffer.from(text.replaceAll(/[\u{100}-\u{10FFFF}]/gu, '?'), 'latin1') };
   yield { name: 'encoded twice', bytes: Buffer.from(bytes.toString('latin1')), isUndone: isSealed };
   yield { name: 'other line ends', bytes: Buffer.from(text.replaceAll('\n', '\r\n')) };
@@ -183,7 +183,7 @@ export function linesOf(bytes: Buffer): readonly Buffer[] {
   return lines;
 }
 
-/** Where each line ends. */
+/** The end of each line. */
 function endsOf(lines: readonly Buffer[]): readonly number[] {
   let end = 0;
   return lines.map((line) => (end += line.length));

@@ -36,7 +36,7 @@ const SCRIPT: readonly Answer[] = [
   calls(['read', { path: 'b.txt' }], ['bash', { command: 'node -e 2' }]),
 ];
 
-/** Sessions with tool calls, an approval, a compaction and a branch: finished, waiting for an approval, and of pi. */
+/** Sessions with tool calls, an approval, a compaction and a branch: finished, waiting for an approval, and written by pi. */
 export async function realSessions(): Promise<readonly RealSession[]> {
   const home = mkdtempSync(join(tmpdir(), 'polypod-repair-'));
   const sim = await startSim({ script: SCRIPT });

@@ -35,7 +35,7 @@ export function counting(from = 1): Source {
   };
 }
 
-/** The session file, line by line. */
+/** The lines of the session file. */
 export function linesOf(tree: SessionTree): readonly string[] {
   return [encodeHeader(tree.header), ...[...tree.entries()].map(encodeEntry)];
 }
@@ -92,7 +92,7 @@ const argumentText = fc.oneof(
   anyText,
 );
 
-/** What a model may leave in the conversation. */
+/** Items that a model may add to the conversation. */
 export const anyAnswerItem: fc.Arbitrary<Item> = fc.oneof(
   fc
     .tuple(content, maybeSealed)
@@ -110,7 +110,7 @@ export const anyAnswerItem: fc.Arbitrary<Item> = fc.oneof(
   fc.tuple(anyText, seal).map(([name, seal]): Item => ({ type: 'opaque', name, seal })),
 );
 
-/** Any item at all. */
+/** Any item. */
 export const anyItem: fc.Arbitrary<Item> = fc.oneof(
   { weight: 2, arbitrary: anyAnswerItem },
   fc
