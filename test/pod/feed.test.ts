@@ -24,12 +24,12 @@ function written(limit = 10_000) {
     0,
     limit,
   );
-  const tell = (...texts: readonly string[]): void => {
+  const publish = (...texts: readonly string[]): void => {
     const events = texts.map((text, at) => ({ seq: kept.length + at + 1, text }));
     kept.push(...events);
-    feed.tell(events);
+    feed.publish(events);
   };
-  return { feed, kept, tell };
+  return { feed, kept, publish };
 }
 
 const never = new AbortController().signal;
@@ -56,12 +56,12 @@ describe('a feed', () => {
         fc.nat(40),
         fc.array(fc.nat(2), { maxLength: 30 }),
         async (before, during, cut, pauses) => {
-          const { feed, tell } = written();
-          for (let at = 0; at < before; at++) tell(`b${at}`);
+          const { feed, publish } = written();
+          for (let at = 0; at < before; at++) publish(`b${at}`);
           const after = Math.min(cut, before);
           const watching = take(feed.watch(after, never));
           for (let at = 0; at < during; at++) {
-            tell(`d${at}`);
+            publish(`d${at}`);
             for (let pause = pauses[at] ?? 0; pause > 0; pause--) await turn();
           }
           feed.end();
@@ -74,9 +74,9 @@ describe('a feed', () => {
   });
 
   it('delivers queued events before the error that ended it', async () => {
-    const { feed, tell } = written();
+    const { feed, publish } = written();
     const watching = feed.watch(0, never);
-    tell('kept');
+    publish('kept');
     feed.end(new PolypodError('internal', 'the disk is full'));
     expect((await watching.next()).value?.events).toEqual([{ seq: 1, text: 'kept' }]);
     await expect(watching.next()).rejects.toThrow('the disk is full');
@@ -85,7 +85,7 @@ describe('a feed', () => {
   });
 
   it('encodes a batch once for all watchers of a door', async () => {
-    const { feed, tell } = written();
+    const { feed, publish } = written();
     let encodings = 0;
     const encode = (events: readonly Numbered<Fact>[]) => {
       encodings += 1;
@@ -95,18 +95,18 @@ describe('a feed', () => {
       for await (const batch of feed.watch(0, never)) return batch.as(encode);
       return '';
     });
-    tell('x', 'y');
+    publish('x', 'y');
     expect(await Promise.all(watchers)).toEqual(Array.from({ length: 5 }, () => '1 x\n2 y\n'));
     expect(encodings).toBe(1);
   });
 
   it('disconnects a watcher that does not read, without affecting the others', async () => {
-    const { feed, tell } = written(100);
+    const { feed, publish } = written(100);
     const slow = feed.watch(0, never);
     const first = slow.next();
     const quick = take(feed.watch(0, never), 500);
     for (let at = 0; at < 500; at++) {
-      tell(String(at));
+      publish(String(at));
       await turn();
     }
     expect(await quick).toHaveLength(500);
@@ -121,22 +121,22 @@ describe('a feed', () => {
   });
 
   it('disconnects a watcher that reads the history too slowly', async () => {
-    const { feed, tell } = written(10);
-    tell(...seqsFrom(1, 9).map(String));
+    const { feed, publish } = written(10);
+    publish(...seqsFrom(1, 9).map(String));
     const watching = feed.watch(0, never);
     expect((await watching.next()).value?.lastSeq).toBe(3);
-    for (let at = 0; at < 20; at++) tell(String(at));
+    for (let at = 0; at < 20; at++) publish(String(at));
     await expect(watching.next()).rejects.toThrow('watch again after 3');
   });
 
   it('delivers at least one batch to a watcher that resumes before disconnecting it during a burst', async () => {
-    const { feed, tell } = written(10);
-    tell(...seqsFrom(1, 9).map(String));
+    const { feed, publish } = written(10);
+    publish(...seqsFrom(1, 9).map(String));
     let after = 0;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const watching = feed.watch(after, never);
       const next = watching.next();
-      for (let at = 0; at < 20; at++) tell(String(at));
+      for (let at = 0; at < 20; at++) publish(String(at));
       expect((await next).value?.lastSeq).toBe(after + 3);
       after += 3;
       await expect(watching.next()).rejects.toThrow(`watch again after ${after}`);
@@ -144,36 +144,36 @@ describe('a feed', () => {
   });
 
   it('does not disconnect a watcher with an empty queue for a batch that exceeds its limit', async () => {
-    const { feed, tell } = written(10);
+    const { feed, publish } = written(10);
     const watching = feed.watch(0, never);
     const next = watching.next();
-    tell(...seqsFrom(1, 50).map(String));
+    publish(...seqsFrom(1, 50).map(String));
     expect((await next).value?.lastSeq).toBe(50);
-    tell(...seqsFrom(51, 50).map(String));
-    tell('one more');
+    publish(...seqsFrom(51, 50).map(String));
+    publish('one more');
     await expect(watching.next()).rejects.toThrow('watch again after 50');
   });
 
   it("counts a watcher's queued events, not skipped ones", async () => {
-    const { feed, tell } = written(10);
+    const { feed, publish } = written(10);
     // As after a snapshot that was taken before its events were published: they are published, and not returned.
     const watching = feed.watch(8, never);
-    tell(...seqsFrom(1, 9).map(String));
+    publish(...seqsFrom(1, 9).map(String));
     expect((await watching.next()).value?.events).toHaveLength(1);
-    tell(...seqsFrom(10, 9).map(String));
+    publish(...seqsFrom(10, 9).map(String));
     expect((await watching.next()).value?.lastSeq).toBe(18);
   });
 
   it('lets a watcher stop at any time, also one that never iterated', async () => {
-    const { feed, tell } = written();
+    const { feed, publish } = written();
     const leave = new AbortController();
     const watching = take(feed.watch(0, leave.signal));
     feed.watch(0, leave.signal);
-    tell('a');
+    publish('a');
     expect(feed.watchers).toBe(2);
     leave.abort();
     expect(feed.watchers).toBe(0);
-    tell('b');
+    publish('b');
     expect((await watching).length).toBeLessThan(2);
     feed.watch(0, leave.signal);
     expect(feed.watchers).toBe(0);

@@ -333,7 +333,7 @@ class World {
   #events: readonly FeedRecord[] = [];
   #nextSeq = 1;
   /** The last number that may have been published. */
-  #toldSeq = 0;
+  #publishedSeq = 0;
   #marks = 0;
 
   static async begin(): Promise<World> {
@@ -382,9 +382,9 @@ class World {
     // No gap, nothing foreign, no duplicates: one contiguous part of the events.
     this.#events = possible.filter(({ seq }) => seq >= firstSeq && seq <= lastSeq);
     expect(found).toEqual(textsOf(this.#events));
-    if (isClean) expect(lastSeq).toBeGreaterThanOrEqual(this.#toldSeq);
+    if (isClean) expect(lastSeq).toBeGreaterThanOrEqual(this.#publishedSeq);
     // It is not clean, so the opener knows that events may be lost.
-    else this.#toldSeq = Math.min(this.#toldSeq, lastSeq);
+    else this.#publishedSeq = Math.min(this.#publishedSeq, lastSeq);
     if (wasClean && next.do === 'kill') expect([isClean, found]).toEqual([true, textsOf(kept)]);
     // As the pod does: a number that may have been published is never reused.
     this.#nextSeq = Math.max(this.#nextSeq, lastSeq + 1);
@@ -416,7 +416,7 @@ class World {
     this.#feed.append(some);
     expect(this.#feed.lastSeq).toBe(this.#nextSeq - 1);
     await this.#feed.marked();
-    this.#toldSeq = this.#nextSeq - 1;
+    this.#publishedSeq = this.#nextSeq - 1;
   }
 
   async #close(): Promise<void> {
@@ -446,7 +446,10 @@ class World {
     await this.#reopen();
     const to = Math.max(0, this.#feed.lastSeq - back);
     // Removed events were never published.
-    this.#toldSeq = Math.min(this.#toldSeq, this.#events.findLast(({ seq }) => seq <= to)?.seq ?? 0);
+    this.#publishedSeq = Math.min(
+      this.#publishedSeq,
+      this.#events.findLast(({ seq }) => seq <= to)?.seq ?? 0,
+    );
     await this.#feed.cutAfter(to);
     this.#events = this.#events.filter(({ seq }) => seq <= to);
     this.#nextSeq = this.#feed.lastSeq + 1;

@@ -35,6 +35,6 @@ export function isRemoved(files: Files, path: string): boolean {
 }
 
 /** Closes a segment's file. It has not been synced before, so only the close itself can fail, and that error is ignored. */
-export function letGo(feed: Feed | undefined): void {
+export function closeSegment(feed: Feed | undefined): void {
   feed?.log.close().catch(() => {});
 }

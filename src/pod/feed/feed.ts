@@ -14,27 +14,27 @@ export class Feed<Fact extends object> {
   readonly #watcherLimit: number;
   readonly #watchers = new Set<Watcher<Fact>>();
   /** The number of the last event that watchers received. */
-  #toldSeq: number;
+  #publishedSeq: number;
   #end: { readonly error: PolypodError | undefined } | undefined;
 
   constructor(past: Past<Fact>, lastSeq: number, watcherLimit: number) {
     this.#past = past;
-    this.#toldSeq = lastSeq;
+    this.#publishedSeq = lastSeq;
     this.#watcherLimit = watcherLimit;
   }
 
-  get toldSeq(): number {
-    return this.#toldSeq;
+  get publishedSeq(): number {
+    return this.#publishedSeq;
   }
 
   get watchers(): number {
     return this.#watchers.size;
   }
 
-  tell(events: readonly Numbered<Fact>[]): void {
+  publish(events: readonly Numbered<Fact>[]): void {
     const batch = new EventBatch(events);
     if (events.length === 0) return;
-    this.#toldSeq = batch.lastSeq;
+    this.#publishedSeq = batch.lastSeq;
     for (const watcher of this.#watchers) watcher.push(batch);
   }
 
@@ -45,7 +45,7 @@ export class Feed<Fact extends object> {
   watch(after: number, signal: AbortSignal): AsyncGenerator<EventBatch<Fact>> {
     const watcher = new Watcher<Fact>(this.#watcherLimit, after);
     // Registered before the history is read, so that no event is missed in between.
-    const missed = this.#toldSeq;
+    const missed = this.#publishedSeq;
     if (this.#end === undefined) this.#watchers.add(watcher);
     else watcher.close(this.#end.error);
     const forget = onAbort(signal, () => this.#leave(watcher));

@@ -1,5 +1,5 @@
 import { type Feed, type FeedOptions, fileFailure, openFeed } from '../../store/index.ts';
-import { letGo, syncFileAndName } from './disk.ts';
+import { closeSegment, syncFileAndName } from './disk.ts';
 import { withoutHoles } from './mend.ts';
 import { isRest, seqIn } from './record.ts';
 import { lastTextIn, type Segment } from './segment.ts';
@@ -35,7 +35,7 @@ export async function hold(
     if (!isClean) await syncFileAndName(files, path);
     return { older: kept.slice(0, -1), current, lastSeq: lastSeqOf(text, last), isClean };
   } catch (error) {
-    letGo(current);
+    closeSegment(current);
     throw error;
   }
 }

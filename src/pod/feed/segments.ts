@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import { type AppendLog, beginFeed, type Feed, type Files, fileFailure } from '../../store/index.ts';
-import { cutFile, isRemoved, letGo, syncFile, syncFileAndName } from './disk.ts';
+import { cutFile, isRemoved, closeSegment, syncFile, syncFileAndName } from './disk.ts';
 import { type Held, hold } from './held.ts';
 import { withoutDamaged, withoutLost } from './mend.ts';
 import { type FeedRecord, isRest, restAfter, seqIn } from './record.ts';
@@ -176,7 +176,7 @@ export class Segments {
       this.#held = { ...this.#held, older: [] };
       await files.syncDirectory(this.#directory);
     } catch (error) {
-      throw fileFailure(this.#directory, 'begin anew', error);
+      throw fileFailure(this.#directory, 'restart', error);
     }
   }
 
@@ -198,7 +198,7 @@ export class Segments {
   /** Closes the file without writing, as after a failure. */
   abandon(): void {
     this.#isClosed = true;
-    letGo(this.#held.current);
+    closeSegment(this.#held.current);
   }
 
   /** Returns the current segment if it has room. Also after a failed write: appending to it throws the error. */
@@ -222,7 +222,7 @@ export class Segments {
     if (current === undefined) this.#makeDirectory();
     const { path } = segmentAt(this.#directory, firstSeq);
     const begun = beginFeed(path, { sessionId, firstSeq, files, guard });
-    letGo(current);
+    closeSegment(current);
     this.#held = {
       ...this.#held,
       older: current === undefined ? older : [...older, segmentAt(this.#directory, current.firstSeq)],

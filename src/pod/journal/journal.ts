@@ -146,7 +146,7 @@ export class Journal {
   /** Resolves when all events so far are on disk and published. */
   written(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (this.feed.toldSeq >= this.#lastSeq) return Promise.resolve();
+    if (this.feed.publishedSeq >= this.#lastSeq) return Promise.resolve();
     const seq = this.#lastSeq;
     return new Promise((resolve, reject) => this.#waiting.push({ seq, resolve, reject }));
   }
@@ -154,8 +154,8 @@ export class Journal {
   /** Whether all events after this number can be published again. */
   async canResume(after: number): Promise<boolean> {
     const { segments } = this.#parts;
-    if (after === this.feed.toldSeq) return true;
-    if (after > this.feed.toldSeq || after < segments.firstSeq - 1) return false;
+    if (after === this.feed.publishedSeq) return true;
+    if (after > this.feed.publishedSeq || after < segments.firstSeq - 1) return false;
     // The first number of this process need not belong to an event: after a kill some numbers are skipped.
     const isStart = after === 0 || after === segments.firstSeq - 1 || after === this.#parts.lastSeq;
     return isStart || (await segments.has(after));
@@ -224,7 +224,7 @@ export class Journal {
       this.#parts.segments.append(pending.records);
       await this.#parts.segments.marked();
       if (pending.lines.length > 0) await this.#keep(pending);
-      this.feed.tell(pending.events);
+      this.feed.publish(pending.events);
       this.#wake();
     }
     this.#pumping = false;
@@ -249,9 +249,9 @@ export class Journal {
 
   #wake(): void {
     if (this.#waiting.length === 0) return;
-    const told = this.feed.toldSeq;
-    const done = this.#waiting.filter(({ seq }) => seq <= told);
-    this.#waiting = this.#waiting.filter(({ seq }) => seq > told);
+    const published = this.feed.publishedSeq;
+    const done = this.#waiting.filter(({ seq }) => seq <= published);
+    this.#waiting = this.#waiting.filter(({ seq }) => seq > published);
     for (const { resolve } of done) resolve();
   }
 

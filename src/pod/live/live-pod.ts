@@ -269,7 +269,7 @@ export class LivePod {
 
   /** The numbers of the last event and of the last published event. */
   get numbers(): { readonly last: number; readonly told: number } {
-    return { last: this.#journal.lastSeq, told: this.#journal.feed.toldSeq };
+    return { last: this.#journal.lastSeq, told: this.#journal.feed.publishedSeq };
   }
 
   /** At least the entries of the current conversation. */

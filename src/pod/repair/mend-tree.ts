@@ -56,7 +56,7 @@ export function mendTree(parts: readonly Part[], now: () => Date): Mended {
     late.push({
       kind: 'approval',
       id: entry.id,
-      text: `the call that ${approvalId} asks about is lost: the question is withdrawn`,
+      text: `the call of approval ${approvalId} is lost: the approval is cancelled`,
     });
   }
   const notes = [...linked.notes, ...paired.notes, ...compacted.notes, ...late];
@@ -113,7 +113,7 @@ function keptAgain(
     const text =
       first === undefined
         ? 'the first entry that the compaction kept is lost: the model sees its summary and what follows'
-        : `what the compaction keeps begins with ${firstKeptEntryId} now`;
+        : `the compaction now keeps the entries from ${firstKeptEntryId} on`;
     notes.push({ kind: 'compaction', id: entry.id, text, ...(line && { line }) });
     return { entry: { ...entry, firstKeptEntryId }, ...(line && { line }) };
   });

@@ -95,7 +95,7 @@ class Pairing {
     return [...open].map(([callId, call]) => {
       const found = early.get(callId);
       const entry = this.#result(call, found, parentId);
-      const text = `the result of the call ${callId} (${call.name}) ${found === undefined ? 'is lost; a result that says so replaces it' : 'is put in its place'}`;
+      const text = `the result of the call ${callId} (${call.name}) ${found === undefined ? 'is lost; a result that says so replaces it' : 'is moved after its call'}`;
       this.notes.push({ kind: 'call-closed', id: entry.id, text });
       parentId = entry.id;
       return { entry };
@@ -123,7 +123,7 @@ class Pairing {
   /** Other programs pair calls and results by the whole id, of which the provider sees the first part. */
   #namedAs({ id }: OpenCall, row: Row, entry: Extract<Entry, { type: 'message' }>): Row {
     if (entry.message.toolCallId === id) return row;
-    const text = `the result names its call ${id}, as the call does`;
+    const text = `the call id of the result was changed to ${id}, as in the call`;
     this.notes.push({ kind: 'result-renamed', id: entry.id, text, ...lineOf(row) });
     return { entry: { ...entry, message: { ...entry.message, toolCallId: id } }, ...lineOf(row) };
   }

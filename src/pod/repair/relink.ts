@@ -71,7 +71,7 @@ class Linker {
     const { entry, line } = part;
     const { id, parentId } = entry;
     if (this.#seen.has(id)) {
-      this.#notes.push({ kind: 'repeated', line, id, text: 'an entry for the second time: left out' });
+      this.#notes.push({ kind: 'repeated', line, id, text: 'a duplicate entry: removed' });
       return;
     }
     this.#seen.add(id);
@@ -80,12 +80,12 @@ class Linker {
         kind: 'lost',
         line,
         id,
-        text: 'a message without what belongs to it; its line is kept',
+        text: 'a message with missing fields; its line is kept',
       });
     if (parentId === null || this.#placed.has(parentId)) this.#place(part, isMalformed);
     else if (!this.#parents.has(parentId)) this.#adopt(part, parentId);
     else if (this.#isNear(part, parentId) && !this.#isCircular(id)) this.#hold(part, parentId);
-    else this.#relinked(part, this.#previous, 'it hung on an entry that stands after it');
+    else this.#relinked(part, this.#previous, 'its parent came after it');
     this.#previous = id;
     this.#isAfterGap = false;
   }
@@ -105,7 +105,7 @@ class Linker {
     const parentId = known === undefined ? this.#nearest(part.entry) : known;
     this.#substitutes.set(lostId, parentId);
     if (known === undefined && !this.#isAfterGap) {
-      const text = `the entry ${lostId}, which stood before this line, is missing`;
+      const text = `the entry ${lostId}, the parent of this line, is missing`;
       this.#notes.push({ kind: 'lost', line: part.line, lostId, text });
     }
     this.#firstChildOf.set(lostId, this.#firstChildOf.get(lostId) ?? part.entry.id);
@@ -121,7 +121,7 @@ class Linker {
 
   #relinked(part: EntryPart, parentId: string | null, why: string, lostId?: string): void {
     const { entry, line } = part;
-    const to = parentId === null ? 'it begins the conversation now' : `it follows ${parentId} now`;
+    const to = parentId === null ? 'it now starts the conversation' : `it now follows ${parentId}`;
     this.#notes.push({
       kind: 'relinked',
       line,

@@ -141,7 +141,7 @@ function ofParts(parts: readonly Part[]): readonly Note[] {
       return [{ kind, line, offset, bytes, text: kind === 'lost' ? what : UNFINISHED }];
     }
     if (kind === 'header' && part !== headers[0])
-      return [{ kind: 'repeated', line, text: 'a second header: left out' }];
+      return [{ kind: 'repeated', line, text: 'a second header: removed' }];
     const { remedy } = part.raw;
     if (remedy === undefined) return [];
     return [
@@ -154,12 +154,12 @@ const UNFINISHED = 'an unfinished last line, which was never acknowledged';
 
 const REMEDIES = {
   byte: 'one byte was wrong; the checksum says which',
-  found: 'the line stood whole between other bytes, or lacked its newline',
+  found: 'the line was intact between other bytes, or had no newline',
   encoding: 'the text was in another encoding',
 } as const;
 
 function headerNote({ id, cwd }: Header): Note {
-  return { kind: 'header', text: `the header was made anew: the session ${id}, in the directory ${cwd}` };
+  return { kind: 'header', text: `the header was rebuilt for session ${id} in the directory ${cwd}` };
 }
 
 /** The entries as lines. Lines that are not entries keep their position. */

@@ -118,7 +118,7 @@ class Surveyor {
     const line = parseLine(text);
     if (line.kind === 'entry' && this.#line > 1) {
       if (status !== 'ok' && !isWellFormed(line.entry))
-        this.#note('corrupt', 'a message without what belongs to it');
+        this.#note('corrupt', 'a message with missing fields');
       this.#takeEntry(line.entry.id, line.entry.parentId ?? undefined);
     } else if (line.kind === 'header' && this.#line === 1) this.#header = line.header;
     else if (this.#line === 1) this.#note('header', 'no session header');
@@ -134,7 +134,7 @@ class Surveyor {
   }
 
   #takeEntry(id: string, parentId: string | undefined): void {
-    if (this.#ids.has(id)) this.#note('repeated', 'an entry for the second time: ignored');
+    if (this.#ids.has(id)) this.#note('repeated', 'a duplicate entry: ignored');
     else if (parentId !== undefined && !this.#ids.has(parentId)) {
       // The damaged line before it was its parent: that counts as one damage, not two.
       if (!this.#isAfterDamage) this.#note('unknown-parent', `the entry before it, ${parentId}, is missing`);

@@ -119,7 +119,7 @@ export class SessionTree {
 
   /** The problem of an entry if it were added now. */
   objection({ id, parentId }: Entry): string | undefined {
-    if (this.#nodes.has(id)) return 'an id for the second time';
+    if (this.#nodes.has(id)) return 'a duplicate id';
     return parentId === null || this.#nodes.has(parentId) ? undefined : 'an unknown parent';
   }
 

@@ -121,7 +121,7 @@ describe('lines', () => {
     ['{"id":"a"}', 'no type'],
     ['{"type":"message"}', 'no id'],
     ['{"type":"session","id":"again"}', 'a second header'],
-    [SMALLEST[1] ?? '', 'an id for the second time'],
+    [SMALLEST[1] ?? '', 'a duplicate id'],
   ])('%s is skipped and told of', (line, reason) => {
     const { tree, problems } = read([...SMALLEST, line, '', '  ']);
     expect(problems).toEqual([{ line: 4, reason }]);

@@ -130,10 +130,7 @@ describe('pi 0.73.1', () => {
     pi.appendMessage(answer as unknown as Parameters<SessionManager['appendMessage']>[0]);
     const lines = readFileSync(pi.getSessionFile() ?? '', 'utf8').split('\n');
     const read = SessionTree.read(lines, counting());
-    expect(read.problems.map(({ reason }) => reason)).toEqual([
-      'a second header',
-      'an id for the second time',
-    ]);
+    expect(read.problems.map(({ reason }) => reason)).toEqual(['a second header', 'a duplicate id']);
     expect(conversation(read.tree).items).toEqual([
       said('user', 'hi'),
       said('user', 'anybody?'),
