@@ -7,10 +7,10 @@ import {
   type PodCommandOf,
 } from '../../pod/index.ts';
 
-/** What may be said to a model: text and images. */
+/** The content of a user message: text and images. */
 export type UserContent = PodCommandOf<'prompt'>['content'];
 
-/** A command as it came: its type, and fields that nobody has looked at. Keys that we do not know are let be. */
+/** A received command: its type, and fields that are not validated yet. Unknown keys are ignored. */
 export interface RpcCommand {
   readonly id: unknown;
   readonly type: string;
@@ -19,7 +19,7 @@ export interface RpcCommand {
   readonly cancelled?: Promise<CancelledRun | undefined>;
 }
 
-/** A run that was cancelled and may not have ended; what is no run, such as a compaction, has no id. */
+/** A run that was cancelled and may not have ended. A compaction has no run id. */
 export interface CancelledRun {
   readonly runId: string | undefined;
 }
@@ -30,7 +30,7 @@ export function textIn({ type, fields }: RpcCommand, key: string): string {
   throw new PolypodError('bad-request', `${type} needs "${key}", which is text`);
 }
 
-/** Undefined when it is not there. */
+/** Undefined if the field is absent. */
 export function anyTextIn(wish: RpcCommand, key: string): string | undefined {
   const value = wish.fields[key];
   return value === undefined || value === null ? undefined : textIn(wish, key);
@@ -49,12 +49,12 @@ export function wordIn<const W extends string>(wish: RpcCommand, key: string, wo
   throw new PolypodError('bad-request', `${wish.type} needs "${key}", which is one of ${words.join(', ')}`);
 }
 
-/** Undefined for what is no level, as the protocol has it. */
+/** Undefined if the value is not a level, as in the original protocol. */
 export function levelIn({ fields }: RpcCommand): ThinkingLevel | undefined {
   return THINKING_LEVELS.find((level) => level === fields.level);
 }
 
-/** The message and its images. */
+/** Parses the message and its images. */
 export function userContentIn(wish: RpcCommand): UserContent {
   const text = textIn(wish, 'message');
   return [{ type: 'text', text }, ...arrayOf(wish.fields.images).map((image) => imageIn(wish, image))];

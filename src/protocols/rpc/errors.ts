@@ -1,7 +1,7 @@
 import { asPolypodError } from '../../base/index.ts';
 import { isUnknownPod } from '../../pod/index.ts';
 
-/** In the words that clients of the protocol know. */
+/** Messages that clients of the protocol know. */
 export const TEXTS = {
   busy: 'Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.',
   emptyName: 'Session name cannot be empty',
@@ -20,7 +20,7 @@ export const TEXTS = {
   hostToolFailed: 'Host tool execution failed',
 } as const;
 
-/** Why a command is refused. Another program may have removed the session that the client works with. */
+/** The error text for a refused command. Another program may have removed the client's session. */
 export function refusalText(thrown: unknown): string {
   return isUnknownPod(thrown) ? TEXTS.removed : asPolypodError(thrown).message;
 }

@@ -13,12 +13,12 @@ export type { RpcStreams } from './link/serve.ts';
 export type { UiRequests } from './host-side/ui.ts';
 export { DEFAULT_RULES } from './host-side/default-rules.ts';
 
-/** Serves one client, to whom `ready` is said once its first session is there. */
+/** Serves one client. Sends `ready` once its first session is open. */
 export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
   return (await import('./link/serve.ts')).serveRpc(streams, parts, signal);
 }
 
-/** How a client's wishes become its models and its first pod, for a process that serves it by itself. */
+/** Resolves a client's options to its models and its first pod, for a process that serves the client itself. */
 export async function rpcBeginnings() {
   const [models, scopes, pods] = await Promise.all([
     import('./sessions/model-selection.ts'),

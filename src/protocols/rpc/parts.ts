@@ -3,36 +3,36 @@ import type { StreamRule } from '../../reminders/index.ts';
 import type { UiRequests } from './host-side/ui.ts';
 import type { RpcEvent } from './wire.ts';
 
-/** What an RPC link is given by whoever composes the program. */
+/** What an RPC link needs from the program that creates it. */
 export interface RpcParts {
   readonly host: Host;
-  /** What new sessions are begun with. */
+  /** The directory and settings of new sessions. */
   readonly sessions: RpcSessions;
-  /** The session to begin with. */
+  /** Opens the first session. */
   readonly first: () => Promise<Pod>;
-  /** Those that can be used now. */
+  /** The models that can be used now. */
   readonly models: () => Promise<readonly OfferedModel[]>;
-  /** One that a session is set to and that is not among them; undefined when there is no account for it. */
+  /** Resolves a session's model that is not among them; undefined if there is no account for it. */
   readonly modelNamed?: (reference: string) => Promise<OfferedModel | undefined>;
-  /** Which of them `cycle_model` goes through, as `--models` names them; all if it names none. */
+  /** The models that `cycle_model` uses, as in `--models`; all if there is none. */
   readonly scope: readonly string[];
-  /** The tools that agents have of their own. */
+  /** The names of the built-in tools. */
   readonly toolNames: () => Promise<readonly string[]>;
   readonly extensions: RpcExtensions;
-  /** What models must not write. */
+  /** Values that models must not write. */
   readonly rules: readonly StreamRule[];
-  /** What every session of the link is limited to, as the host program was told; nothing said means no limit. */
+  /** The limits of every session of the link, from the options of the host program; absent means no limit. */
   readonly limits: RpcLimits;
-  /** What a pod does unasked where the user has said nothing; as it is set if nothing is said here. */
+  /** The rules that apply if the user has set none; absent means that the pod's setting stays. */
   readonly fallbackRules?: readonly Rule[];
-  /** Pods go on without the client: what only it can do is taken away from them when it leaves. */
+  /** Pods continue without the client: its tools are removed from them when it disconnects. */
   readonly outlivesClient?: boolean;
-  /** Told of everything that the client is refused. */
+  /** Called for every request that is refused. */
   readonly onRefused?: () => void;
   readonly version: string;
-  /** Whose commands these are, as other doors are told. */
+  /** The sender of the commands, as other doors see it. */
   readonly by: string;
-  /** Whether failures that have no id in the protocol get one all the same. */
+  /** Whether errors that have no id in the protocol carry one anyway. */
   readonly echoErrors: boolean;
   readonly clearTodosAfterMs: number;
   readonly now: () => number;
@@ -40,53 +40,53 @@ export interface RpcParts {
 
 export interface RpcSessions {
   readonly cwd: string;
-  /** Sessions are gone with the process: they have no files. */
+  /** Sessions are only in memory and have no files. */
   readonly inMemory: boolean;
-  /** For new ones: what the options say, and the model that answers if they name none. */
+  /** Settings of new sessions: those of the options, with the model that answers if the options name none. */
   readonly settings?: SettingsChange | undefined;
-  /** For one that goes on: only what the options say. The rest is its own. */
+  /** Settings for a continued session: only those of the options. */
   readonly flags?: SettingsChange | undefined;
-  /** Where session files go, and are looked for; with the others of the host if it is not said. */
+  /** The directory for session files; absent means the host's default. */
   readonly directory?: string | undefined;
 }
 
-/** What the options of a host program take away from the agent, in every session that the host works with. */
+/** What the options of a host program remove from the agent, in every session of the link. */
 export interface RpcLimits {
   readonly toolLimit?: ToolLimit | undefined;
-  /** Only ever `false`: without a limit it is a setting of the session. */
+  /** Only ever `false`: without a limit, the session's own setting applies. */
   readonly contextFiles?: false | undefined;
 }
 
-/** What extensions add to the protocol. */
+/** The extensions of a link. */
 export interface RpcExtensions {
-  /** Begins them; their questions go to the client. */
+  /** Starts them. Their dialogs go to the client. */
   readonly start: (link: ExtensionLink) => Promise<void>;
   readonly commands: () => readonly {
     readonly name: string;
     readonly description?: string;
     readonly path: string;
   }[];
-  /** Runs a command; false when there is none of that name. Never rejects for what the command does. */
+  /** Runs a command; false if there is no such command. Never rejects because of the command. */
   readonly run: (name: string, args: string) => boolean;
-  /** Whether an extension objects to leaving the session. */
+  /** Whether an extension prevents the change of the session. */
   readonly cancelsSwitch: (reason: 'new' | 'resume' | 'fork') => Promise<boolean>;
-  /** The client works with a session now: its first one, or the one it has switched to. */
+  /** Called when the client has opened its first session or has changed to another. */
   readonly sessionStarted: () => void;
-  /** What the client is told. */
+  /** Called for every event that is sent to the client. */
   readonly observe: (event: RpcEvent) => void;
-  /** The link ends. */
+  /** Called when the link ends. */
   readonly close: () => Promise<void>;
 }
 
-/** What extensions are given of a link. */
+/** What a link provides to extensions. */
 export interface ExtensionLink {
   readonly ui: UiRequests;
   readonly failed: (extensionPath: string, event: string, error: string) => void;
-  /** Says something to the agent, as a person would. During a run it is queued as told, else refused. */
+  /** Sends a message to the agent as a person would. During a run it is queued as requested, or refused. */
   readonly send: (content: readonly ExtensionContent[], whenBusy?: 'steer' | 'followUp') => void;
-  /** Whether no run is under way. */
+  /** Whether no run is in progress. */
   readonly isIdle: () => boolean;
-  /** Cancels the run that is under way. */
+  /** Cancels the current run. */
   readonly abort: () => void;
   /** Ends the process once the next response has been written. */
   readonly shutdown: () => void;

@@ -1,7 +1,7 @@
 import type { ThinkingLevel } from '../../pod/index.ts';
 import type { JsonObject } from '../../base/index.ts';
 
-/** The protocol's own spellings. A key whose value is undefined is absent on the wire, never null. */
+/** The types of the protocol. A key whose value is undefined is absent on the wire, never null. */
 
 export interface RpcModel {
   readonly id: string;
@@ -11,7 +11,7 @@ export interface RpcModel {
   readonly provider: string;
   readonly baseUrl: string;
   readonly reasoning: boolean;
-  /** Only for a model that reasons. */
+  /** Only for a model with reasoning. */
   readonly thinking?: RpcThinking;
   readonly input: readonly ('text' | 'image')[];
   /** USD per million tokens. */
@@ -25,7 +25,7 @@ export interface RpcModel {
   readonly maxTokens: number;
 }
 
-/** How a model is asked to think, and between which levels. */
+/** How a model is instructed to think, and its range of levels. */
 export interface RpcThinking {
   readonly mode: 'effort' | 'budget' | 'google-level' | 'anthropic-adaptive' | 'anthropic-budget-effort';
   readonly minLevel: Exclude<ThinkingLevel, 'off'>;
@@ -76,10 +76,10 @@ export interface RpcState {
   readonly autoCompactionEnabled: boolean;
   readonly messageCount: number;
   readonly queuedMessageCount: number;
-  /** What pi calls the same. */
+  /** The same values as in pi. */
   readonly pendingMessageCount: number;
   readonly todoPhases: readonly RpcTodoPhase[];
-  /** What the model is told about itself, and the tools that it is given; absent while servers are still starting. */
+  /** The system prompt and the tools of the model; absent while MCP servers are starting. */
   readonly systemPrompt?: string;
   readonly dumpTools?: readonly {
     readonly name: string;
@@ -135,11 +135,11 @@ export interface RpcRule {
   readonly name: string;
   readonly path: string;
   readonly content: string;
-  /** Regular expressions; one that matches what the model writes cuts the answer. */
+  /** Regular expressions; a match in the model's output stops the answer. */
   readonly condition: readonly string[];
 }
 
-/** What the model's answer does while it grows; `partial` is the message so far. */
+/** An update of an answer in progress; `partial` is the message so far. */
 export type RpcAssistantEvent =
   | { readonly type: 'text_start' | 'thinking_start' | 'toolcall_start'; readonly contentIndex: number }
   | {
@@ -150,7 +150,7 @@ export type RpcAssistantEvent =
   | { readonly type: 'text_end' | 'thinking_end'; readonly contentIndex: number; readonly content: string }
   | { readonly type: 'toolcall_end'; readonly contentIndex: number; readonly toolCall: JsonObject };
 
-/** Every event but `message_update`, which is written by hand because it holds the growing message twice. */
+/** All events except `message_update`, which is encoded separately because it contains the growing message twice. */
 export type RpcEvent =
   | { readonly type: 'agent_start' | 'turn_start' | 'todo_auto_clear' }
   | { readonly type: 'agent_end'; readonly messages: readonly RpcMessage[] }
@@ -228,7 +228,7 @@ export type RpcEvent =
   | { readonly type: 'host_tool_cancel'; readonly id: string; readonly targetId: string }
   | ({ readonly type: 'extension_ui_request'; readonly id: string } & RpcUiRequest);
 
-/** A question or a notice of an extension, or of ours. */
+/** A dialog or notice of an extension, or of ours. */
 export type RpcUiRequest =
   | {
       readonly method: 'select';

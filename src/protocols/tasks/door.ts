@@ -1,9 +1,9 @@
 import type { Door } from '../door.ts';
 import type { TasksListener, Vitals } from './settings.ts';
 
-/** What the tasks door gets beyond the shared context. */
+/** What the tasks door requires beyond the shared context. */
 export interface TasksNeeds {
-  /** Where it listens, for whom, and with which limits. */
+  /** The address, keys and limits of the door. */
   readonly tasks: TasksListener;
   readonly vitals: Vitals;
 }

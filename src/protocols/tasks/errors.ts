@@ -2,7 +2,7 @@ import { type ErrorCode, errorText, type PolypodError, shape } from '../../base/
 import { type HttpRefusal, httpRefusal, httpRefusalFrom } from '../../wire/index.ts';
 import type { ErrorReply } from './wire.ts';
 
-/** Our codes as the wire has them. */
+/** Maps error codes to those of the protocol. */
 const CODES: Readonly<Record<ErrorCode, readonly [status: number, word: string]>> = {
   'bad-request': [400, 'invalid_request'],
   'unknown-method': [404, 'not_found'],
@@ -20,7 +20,7 @@ export interface WireError extends HttpRefusal {
   readonly body: ErrorReply;
 }
 
-/** What a client is told of an error. Of a bug it gets the request's id and no more. */
+/** Encodes an error for a client. For an internal error, it contains only the request id. */
 export function wireError(error: PolypodError, requestId: string): WireError {
   const [status, word] = CODES[error.code];
   const refusal = httpRefusalFrom(error) ?? { status, code: word };
@@ -32,29 +32,29 @@ export function wireError(error: PolypodError, requestId: string): WireError {
   return { ...refusal, body: { error: { code: refusal.code, message, ...(details && { details }) } } };
 }
 
-/** One field of a request is wrong. */
+/** A field of the request is invalid. */
 export function wrongField(field: string, message: string): PolypodError {
   return httpRefusal(400, 'invalid_request', `${field} ${message}`, { details: { field } });
 }
 
-/** One field asks for more than its key may have. */
+/** A field requests more than the key permits. */
 export function notForKey(field: string, message: string): PolypodError {
   return httpRefusal(403, 'outside_key', `${field}: ${message}`, { details: { field } });
 }
 
-/** Also for what is there and belongs to somebody else. */
+/** Also returned for something that belongs to another owner. */
 export function unknown(what: string): PolypodError {
   return httpRefusal(404, 'not_found', `there is no ${what}`);
 }
 
-/** The agent takes nothing new any more. */
+/** The agent accepts no new work. */
 export function draining(): PolypodError {
   return httpRefusal(503, 'draining', 'the agent is about to stop: try again when it is back', {
     headers: { 'retry-after': '10' },
   });
 }
 
-/** Reads what a client sent; refuses with the name of each field that is wrong. */
+/** Parses a request body. Throws an error that names each invalid field. */
 export function readFields<T>(what: string, reader: shape.Shape<T>, value: unknown): T {
   const problems: shape.Problem[] = [];
   const read = reader.read(value, [], (problem) => problems.push(problem));

@@ -1,4 +1,4 @@
-/** The tasks protocol: work handed in over HTTP, followed by polling, server-sent events or WebSocket. */
+/** The tasks protocol: tasks submitted over HTTP, followed by polling, server-sent events or WebSocket. */
 export { createKey, type NewKey, readKeys, revokeKey } from './keys/key-file.ts';
 export { type KeyState, keyState } from './keys/key-state.ts';
 export { readKeyUses } from './keys/key-uses.ts';

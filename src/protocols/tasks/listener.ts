@@ -20,7 +20,7 @@ import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from './settings.ts'
 import { Tasks } from './work/tasks.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
-/** Opens the door; refuses where it would stand open to others without protection. */
+/** Opens the door. Throws if the address would be reachable by others without protection. */
 export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const { host, log, address = '127.0.0.1', port = 8_000, tls } = settings;
   const caught = (thrown: unknown): void => settings.caught?.(thrown);
@@ -111,10 +111,10 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   };
 }
 
-/** For the last event of the streams to leave, when the door closes. */
+/** How long closing waits for the last event of the streams. */
 const ENDING_MS = 2_000;
 
-/** Counts and notes a connection that was refused before it was a request. Returns whether the client is told why. */
+/** Counts and audits a connection that was refused before there was a request. Returns whether to send the client the reason. */
 function noteConnection(remote: string, word: string, { refusals, audit, context }: RequestContext): boolean {
   context.refused.add(word);
   const isWithin = refusals.count(remote);
@@ -140,7 +140,7 @@ function ringOf({ keyFile, keys, log, audit }: TasksSettings): KeyRing {
   });
 }
 
-/** Keys go over this connection: where others can listen it has to be a private one. */
+/** Keys are sent over this connection, so it must be encrypted wherever others can read it. */
 function refuseUnprotected(
   { tls, behindProxy, noAuth, keyFile, keys }: TasksSettings,
   address: string,

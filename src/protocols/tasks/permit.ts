@@ -17,14 +17,14 @@ type PermitSettings = Pick<
   'name' | 'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed' | 'fourEyes'
 >;
 
-/** What a task may do, once its context was found to be within what its key may have. */
+/** What a task may do, after its context was checked against the key. */
 export interface Permit {
-  /** Undefined where the task does not say. */
+  /** Undefined if the task sets none. */
   readonly cwd: string | undefined;
   readonly overrides: Overrides;
 }
 
-/** Judges a task's context; refuses with the field that asks for too much. */
+/** Checks a task's context. Throws an error that names the field beyond the key's limits. */
 export async function permit(
   context: WireContext,
   key: KeyRecord,
@@ -36,7 +36,7 @@ export async function permit(
     workingDirectory === undefined
       ? undefined
       : await permittedDirectory('context.workingDirectory', workingDirectory, directories);
-  // Where they lead now: a link that is changed later leads the task nowhere else.
+  // The resolved paths are stored: a link that is changed later does not extend them.
   const paths: string[] = [];
   for (const [index, path] of allowedPaths.entries())
     paths.push(await permittedPath(`context.allowedPaths.${index}`, path, directories));
@@ -61,14 +61,14 @@ function submitterOf({ id, owner, fourEyes }: KeyRecord, settings: PermitSetting
   return { keyId: id, owner, agent: agentName(settings), ...(isApart && { fourEyes: true }) };
 }
 
-/** What a key's limits mean for a session, whatever that session and the agent are set to. */
+/** The effect of a key's limits on a session, whatever the settings of the session and the agent. */
 export function limitOf({ limits }: KeyRecord): Limit | undefined {
   const { mode, directories } = limits ?? {};
   if (mode === undefined && directories === undefined) return undefined;
   return { ...(mode && { mode }), ...(directories && { directories }) };
 }
 
-/** The directory of a new session whose task names none: the agent's own, or the only one that the key may use. */
+/** The directory of a new session whose task names none: the agent's, or the only one that the key permits. */
 export async function defaultDirectory(
   { limits }: KeyRecord,
   { cwd }: Pick<PermitSettings, 'cwd'>,
@@ -84,7 +84,7 @@ export async function defaultDirectory(
   );
 }
 
-/** Refuses a session that works where the key may not, however the key came to know of it. */
+/** Refuses a session in a directory that the key does not permit, however the key learned of it. */
 export async function refuseElsewhere(
   { limits }: KeyRecord,
   { cwd }: { readonly cwd: string },
@@ -137,7 +137,7 @@ async function permittedModel(
   return choice;
 }
 
-/** A key with a list never falls back to a model that is not in it. */
+/** A key with a list of models never falls back to another model. */
 async function firstAvailable(
   models: readonly string[],
   { modelNamed }: PermitSettings,
@@ -162,7 +162,7 @@ async function permittedDirectory(
   throw wrongField(field, 'must be a directory');
 }
 
-/** The place itself is looked at only where the key may know of it. */
+/** The file system is accessed only for paths inside the permitted directories. */
 async function permittedPath(field: string, path: string, directories: readonly string[]): Promise<string> {
   const refusal = (): Error => notForKey(field, 'it lies outside of the directories that this key may use');
   const roots = await Promise.all(directories.map(realOrSame));

@@ -1,4 +1,4 @@
-/** How often the door refused something since it was opened, by the error's code: words of ours, never a client's. */
+/** Counts refusals since the door was opened, by error code. Codes are ours, never a client's text. */
 export class RefusalCounts {
   readonly #counts = new Map<string, number>(ALWAYS_SHOWN.map((code) => [code, 0]));
 
@@ -10,17 +10,17 @@ export class RefusalCounts {
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
   }
 
-  /** In the text format of Prometheus. */
+  /** Renders the counts in the text format of Prometheus. */
   metric(name: string): string {
     const samples = [...this.#counts].map(([code, count]) => `${name}{code="${code}"} ${count}\n`);
     return `# HELP ${name} Requests, messages, connections and tasks that were refused, by code.\n# TYPE ${name} counter\n${samples.join('')}`;
   }
 }
 
-/** The code of a task that was rejected: its answer is no error. */
+/** The code for a rejected task: its response is not an error. */
 export const TASK_REJECTED = 'task_rejected';
 
-/** Also while they are 0: a rate needs a value to begin from. */
+/** Exported even while they are 0, so that a rate has a start value. */
 const ALWAYS_SHOWN = [
   'unauthorized',
   'missing_scope',

@@ -37,7 +37,7 @@ const LIMIT: Parameter = {
 };
 const OF_SESSION: Parameter = { about: 'Of this session only.', schema: { type: 'string' } };
 
-/** All that can be asked for. */
+/** All endpoints. */
 export const ROUTES: readonly Route[] = [
   {
     method: 'POST',

@@ -8,25 +8,25 @@ import type { StreamLine } from './wire.ts';
 /** A URL that is notified when tasks change. It comes from the configuration, never from a client. */
 export interface Webhook {
   readonly url: string;
-  /** Signs what is sent, so that the receiver can verify the sender. */
+  /** The secret that signs messages, so that the receiver can verify the sender. */
   readonly secret: string;
-  /** Whether the address may be one of this machine or its network. */
+  /** Whether the address may be on this machine or its network. */
   readonly allowPrivate?: boolean;
 }
 
 /** How webhooks are retried. */
 export interface WebhookLimits {
   readonly attempts: number;
-  /** Before the second attempt; then twice as long each time. */
+  /** The delay before the second attempt; doubled for each further attempt. */
   readonly firstDelayMs: number;
   readonly timeoutMs: number;
-  /** For what is still to be told when the agent stops. */
+  /** The time limit for the remaining messages when the agent stops. */
   readonly lastMs: number;
-  /** Messages that may wait; what comes beyond is left out, and logged. */
+  /** The maximum number of pending messages. Further ones are dropped and logged. */
   readonly waiting: number;
 }
 
-/** What the door is given by the process that opens it. */
+/** What the process passes to the door. */
 export interface TasksSettings {
   readonly host: Host;
   readonly version: string;
@@ -35,44 +35,44 @@ export interface TasksSettings {
   readonly caught?: (thrown: unknown) => void;
   /** The agent's own name, for `GET /status`. */
   readonly name?: string;
-  /** 127.0.0.1 and 8000 if nothing is said. */
+  /** Default: 127.0.0.1 and 8000. */
   readonly address?: string;
   readonly port?: number;
-  /** PEM texts of the certificate and its key; with `clientCa`, clients must show a certificate of that authority too. */
+  /** The certificate and its key in PEM format. With `clientCa`, clients must also present a certificate of that authority. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string };
-  /** Somebody in front of us speaks TLS: said explicitly, it permits an address that others reach. */
+  /** A proxy terminates TLS. Setting it permits an address that others can reach. */
   readonly behindProxy?: boolean;
-  /** Names under which the server is reached, and pages that may use it; none if nothing is said. */
+  /** The host names of the server, and the origins that may use it; none by default. */
   readonly hosts?: readonly string[];
   readonly origins?: readonly string[];
-  /** Where the keys are kept, and keys from the environment. */
+  /** The key file, and keys from the environment. */
   readonly keyFile?: string;
   readonly keys?: readonly GivenKey[];
-  /** Lets everybody in who reaches a loopback address. */
+  /** Accepts requests without a key on a loopback address. */
   readonly noAuth?: boolean;
-  /** Where sessions work that do not say where, and where others may. */
+  /** The default working directory of sessions, and the permitted ones. */
   readonly cwd: string;
   readonly directories?: readonly string[];
-  /** The most that a key permits which says nothing about it. */
+  /** The highest permission mode of a key without a limit. */
   readonly mode?: PermissionMode;
-  /** What holds for every agent here. Where it is less than usual it counts too; more has to be said of the door itself. */
+  /** The permission mode of all agents. If it is lower than the default, it applies here too; a higher one must be set for the door. */
   readonly usualMode?: () => PermissionMode | undefined;
-  /** No owner approves what their own tasks ask, whichever key they have. */
+  /** No owner can approve requests of their own tasks, with any key. */
   readonly fourEyes?: boolean;
-  /** The model of tasks that name none, as a reference; the agent's own if nothing is said. */
+  /** The model reference for tasks that name none; default: the agent's own. */
   readonly model?: string;
-  /** The model behind a reference; undefined when there is none. */
+  /** Resolves a model reference; undefined if there is none. */
   readonly modelNamed: (reference: string) => Promise<ModelChoice | undefined>;
-  /** What runs `command_execution`: a model that calls this tool with what it is told, word by word. */
+  /** Runs `command_execution`: a model that calls this tool with the unchanged prompt. */
   readonly command?: { readonly model: ModelChoice; readonly tool: string };
   /** Projects a pod's events to lines of the extended Pod Protocol: a door does not import another door. */
   readonly project: Project;
   readonly vitals?: Vitals;
   /** Whether new work is refused because the process is about to end. */
   readonly isDraining?: () => boolean;
-  /** Records who asked for what. */
+  /** The audit log. */
   readonly audit?: Audit | undefined;
-  /** Who is told when a task is over or somebody is asked. */
+  /** Receivers of notifications about finished tasks and pending approvals. */
   readonly webhooks?: readonly Webhook[];
   readonly limits?: Partial<TasksLimits>;
 }
@@ -80,7 +80,7 @@ export interface TasksSettings {
 /** The health and the metrics of the process, for clients that monitor it. */
 export interface Vitals {
   readonly health: () => Promise<JsonObject>;
-  /** In the text format of Prometheus. */
+  /** Metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<string>;
 }
 
@@ -88,19 +88,19 @@ export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): st
   return name;
 }
 
-/** What the door needs beyond what every door gets. */
+/** What the door requires beyond the shared context. */
 export type TasksListener = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals' | 'audit'>;
 
 /**
- * Projects the events of a pod after a number, then the live ones. Without a number, or where the events after it are no longer
- * kept, a snapshot comes first. All live readers of a pod get the same lists.
+ * Projects the events of a pod after a number, then the live ones. Without a number, or if the events after it are no longer stored, a
+ * snapshot comes first. All live readers of a pod get the same lists.
  */
 export type Project = (
   pod: Pod,
   options: { readonly after?: number; readonly signal: AbortSignal },
 ) => AsyncIterable<readonly ProjectedEvent[]>;
 
-/** An event of a pod, or a snapshot, beside the lines that clients get of it. */
+/** A pod event or a snapshot, with its lines for clients. */
 export interface ProjectedEvent {
   /** Undefined for lines about the stream itself, such as an error that ends it. */
   readonly source: PodEvent | { readonly type: 'snapshot'; readonly snapshot: Snapshot } | undefined;
@@ -112,20 +112,20 @@ export interface TasksLimits {
   readonly body: BodyLimits;
   /** Requests of one key. */
   readonly rate: Rate;
-  /** Requests from one address that have no good key. */
+  /** Requests from one address without a valid key. */
   readonly unauthenticated: Rate;
-  /** Wrong keys from one address. */
+  /** Invalid keys from one address. */
   readonly wrongKeys: Rate;
   readonly webSocket: Partial<WebSocketLimits>;
   /** Sessions that one WebSocket may be subscribed to. */
   readonly subscriptions: number;
-  /** Tasks that wait, of all sessions. */
+  /** Pending tasks of all sessions. */
   readonly pending: number;
-  /** Streams of one key at the same time. */
+  /** Concurrent streams of one key. */
   readonly streams: number;
-  /** How long a ticket for a stream can be used. */
+  /** The lifetime of a stream ticket. */
   readonly ticketMs: number;
-  /** Bytes that a stream's client may leave unread before we wait for it. */
+  /** Bytes that a stream's client may leave unread before the door waits for it. */
   readonly unreadBytes: number;
   readonly keepAliveMs: number;
   readonly webhooks: Partial<WebhookLimits>;

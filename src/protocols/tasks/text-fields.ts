@@ -1,15 +1,15 @@
 import { shape } from '../../base/index.ts';
 
 interface TextRule {
-  /** What the text must be, as errors say it. */
+  /** The description of a valid text in error messages. */
   readonly must: string;
-  /** As JSON Schema has it: without flags, and the text need not be all of it. */
+  /** A pattern of JSON Schema: without flags and not anchored. */
   readonly pattern?: string;
-  /** In characters, as JSON Schema counts them. */
+  /** In characters, as in JSON Schema. */
   readonly longest?: number;
 }
 
-/** Text of a client's. The OpenAPI document is made of the same rules that are enforced. */
+/** A text field of a client. Validation and the OpenAPI document use the same rules. */
 export function wireText({ must, pattern = NOT_BLANK, longest }: TextRule): shape.Shape<string> {
   const expected = new RegExp(pattern, 'u');
   const isShort = (text: string): boolean =>
@@ -20,12 +20,12 @@ export function wireText({ must, pattern = NOT_BLANK, longest }: TextRule): shap
   };
 }
 
-/** Any text with something in it. */
+/** Any text that is not empty. */
 const NOT_BLANK = '\\S';
 
 export const filledText = wireText({ must: 'text' });
 
-/** A whole number, as a number of JSON. */
+/** An integer. */
 export function wireCount(least: number): shape.Shape<number> {
   const { read } = shape.number(
     `a whole number from ${least} on`,

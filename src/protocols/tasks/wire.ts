@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/index.ts';
 export const TASK_TYPES = ['chat', 'command_execution', 'file_operation', 'complex_task'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
 
-/** The body of `POST /submit_task`. Other keys are passed over, here and in `context`. */
+/** The body of `POST /submit_task`. Other keys are ignored, here and in `context`. */
 export interface SubmitRequest {
   readonly sessionId: string;
   readonly userPrompt: string;
@@ -12,22 +12,22 @@ export interface SubmitRequest {
   readonly context?: WireContext;
 }
 
-/** What of `context` means something to us. */
+/** The keys of `context` that are used. */
 export interface WireContext {
   readonly workingDirectory?: string;
   /** A reference such as `groq/llama-3.3-70b`. */
   readonly model?: string;
   readonly permissionMode?: PermissionMode;
-  /** Paths beside the working directory. */
+  /** Paths in addition to the working directory. */
   readonly allowedPaths?: readonly string[];
-  /** Files that the task is about. */
+  /** Files that the task refers to. */
   readonly files?: readonly string[];
   readonly maxTurns?: number;
   /** In USD. */
   readonly budget?: number;
 }
 
-/** A task that is rejected has an id too; nothing is known under it afterwards. */
+/** A rejected task has an id too, but it cannot be looked up. */
 export interface SubmitReply {
   readonly taskId: string;
   readonly status: 'accepted' | 'rejected';
@@ -40,7 +40,7 @@ export interface TaskStatusReply {
   readonly progress?: number;
   readonly result?: JsonObject;
   readonly errorMessage?: string;
-  /** Extra: what the four words above cannot tell apart. */
+  /** Extra: distinguishes states that share one of the four statuses. */
   readonly state: TaskState;
   /** Extra. */
   readonly sessionId: string;
@@ -54,12 +54,12 @@ export type TaskState =
   | 'succeeded'
   | 'failed'
   | 'cancelled'
-  /** Its command was not allowed to run. */
+  /** Its command was denied. */
   | 'denied'
   | 'interrupted'
   | 'limited';
 
-/** `{text, usage}`, `{stdout, stderr, exitCode}` or `{text, changes}`, by the type of the task. */
+/** `{text, usage}`, `{stdout, stderr, exitCode}` or `{text, changes}`, depending on the type of the task. */
 export interface WireChange {
   readonly path: string;
   readonly tool: string;
@@ -71,7 +71,7 @@ export interface WireUsage {
   readonly outputTokens: number;
   readonly turns: number;
   readonly toolCalls: number;
-  /** In USD; absent where a model's price is not known. */
+  /** In USD; absent if a model's price is unknown. */
   readonly cost?: number;
 }
 
@@ -81,7 +81,7 @@ export interface TaskLine {
   readonly status: TaskStatusReply['status'];
   readonly state: TaskState;
   readonly updatedAt: string;
-  /** What was asked, or its beginning; absent for tasks of earlier versions. */
+  /** The prompt, truncated if it is long; absent for tasks of earlier versions. */
   readonly userPrompt?: string;
   /** The agent that it was submitted to. */
   readonly agentName?: string;
@@ -89,7 +89,7 @@ export interface TaskLine {
 
 export interface SessionLine {
   readonly sessionId: string;
-  /** The pod's own id, by which other doors know it. */
+  /** The pod id, which other doors use. */
   readonly podId: string;
   readonly state: 'idle' | 'running' | 'waiting' | 'paused';
   readonly workingDirectory: string;
@@ -103,11 +103,11 @@ export interface ApprovalLine {
   readonly approvalId: string;
   readonly sessionId: string;
   readonly tool: string;
-  /** The call in a line, which may be cut: what is decided are the arguments. */
+  /** The call in one line, which may be truncated: the decision applies to the arguments. */
   readonly title: string;
-  /** All that the call would be given, JSON text; absent while another process has the session open, which then decides. */
+  /** All arguments of the call as JSON text; absent while another process has the session open, which then decides. */
   readonly arguments?: string;
-  /** Why it is asked. */
+  /** Why the approval is requested. */
   readonly reason?: string;
   readonly requestedAt: string;
   readonly deadline?: string;
@@ -117,7 +117,7 @@ export interface ErrorReply {
   readonly error: {
     readonly code: string;
     readonly message: string;
-    /** `field` names what is wrong; `fields` all of it. */
+    /** `field` names the invalid field; `fields` lists all of them. */
     readonly details?: JsonObject;
   };
 }
@@ -126,6 +126,6 @@ export interface ErrorReply {
 export interface StreamLine {
   readonly event: string;
   readonly data: object;
-  /** The number of the last event that it covers; what only answers has none. */
+  /** The number of the last event that it covers; responses have none. */
   readonly seq?: number;
 }

@@ -5,7 +5,7 @@ import { anyTextIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
 import type { Command } from './command.ts';
 
-/** The path is answered as it was given. */
+/** Returns the path as the client sent it. */
 export const exportHtml: Command = async (wish, session) => {
   const { host, sessions, version } = session.parts;
   if (sessions.inMemory) throw new PolypodError('conflict', TEXTS.memoryExport);
@@ -15,7 +15,7 @@ export const exportHtml: Command = async (wish, session) => {
     session.pod.snapshot(),
     host.history.messages(session.pod.id),
   ]);
-  // Loaded when somebody wants a page: start-up is a feature.
+  // Imported on demand, to keep start-up fast.
   const { exportPage } = await import('../export/page.ts');
   const page = exportPage({ snapshot, messages: messages.map(({ message }) => message), version });
   await writeFile(resolve(sessions.cwd, path), page, { mode: 0o600 });

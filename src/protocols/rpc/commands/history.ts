@@ -8,7 +8,7 @@ import type { RpcSessionStats } from '../wire.ts';
 import type { Command } from './command.ts';
 import { sessionFile } from './session-file.ts';
 
-/** Every message of a person's, on all branches. */
+/** All user messages, on all branches. */
 export const getBranchMessages: Command = async (_, session) => {
   const prompts = await session.parts.host.history.prompts(session.pod.id);
   const messages = prompts.flatMap(({ entryId, message }) => {
@@ -18,19 +18,19 @@ export const getBranchMessages: Command = async (_, session) => {
   return { messages };
 };
 
-/** What a person typed, without the files that it names. */
+/** The text that a person typed, without the mentioned files. */
 export function typedText(message: AgentMessage): string {
   return textOf(splitMentions(message)[0] ?? message);
 }
 
-/** The conversation as clients are shown it. */
+/** The conversation as clients see it. */
 export async function messagesOf({ parts, pod }: RpcSession): Promise<readonly AgentMessage[]> {
   return (await parts.host.history.messages(pod.id)).flatMap(({ message }) => splitMentions(message));
 }
 
 export const getMessages: Command = async (_, session) => ({ messages: await messagesOf(session) });
 
-/** Without a text the key is missing. */
+/** The key is absent if there is no text. */
 export const getLastAssistantText: Command = async (_, session) => {
   const messages = await messagesOf(session);
   const last = messages.findLast((message) => message.role === 'assistant' && !isNothing(message));

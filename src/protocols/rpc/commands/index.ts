@@ -1,4 +1,4 @@
-/** What each command of the protocol does. */
+/** The handlers of all commands of the protocol. */
 import type { Command } from './command.ts';
 import { exportHtml } from './export-html.ts';
 import * as history from './history.ts';
@@ -41,7 +41,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   get_last_assistant_text: history.getLastAssistantText,
   set_session_name: sessions.setSessionName,
   get_messages: history.getMessages,
-  // Beyond the reference: what clients of pi and xcsh also send.
+  // Not in the reference, but sent by clients of pi and xcsh.
   fork: sessions.fork,
   get_fork_messages: history.getBranchMessages,
   get_commands: state.getCommands,

@@ -14,7 +14,7 @@ export const setModel: Command = async (wish, session) => {
   return modelFrame(model);
 };
 
-/** Null when there is nothing to go on to. */
+/** Null if there is no other model. */
 export const cycleModel: Command = async (_, session) => {
   const all = await session.models();
   const { models: scoped } = modelScope(all, session.parts.scope);
@@ -42,14 +42,14 @@ export const getAvailableModels: Command = async (_, session) => ({
   models: (await session.models()).map(modelFrame),
 });
 
-/** Never fails: what is no level takes the choice away. */
+/** Never fails: an invalid level clears the setting. */
 export const setThinkingLevel: Command = async (wish, session) => {
   const thinking = levelIn(wish);
   if (thinking === undefined) await session.handle({ type: 'configure', clear: ['thinking'] });
   else await session.handle({ type: 'configure', set: { thinking } });
 };
 
-/** Null for a model that does not reason. */
+/** Null for a model without reasoning. */
 export const cycleThinkingLevel: Command = async (_, session) => {
   const { model, settings } = await session.pod.snapshot();
   if (!session.modelOf(model).reasoning) return null;

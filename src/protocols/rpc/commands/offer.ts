@@ -3,8 +3,8 @@ import type { RpcSession } from '../sessions/rpc-session.ts';
 import type { RpcHostTool } from '../wire.ts';
 
 /**
- * Makes the client's tools those of the pod before it, in place of the ones that the client had offered. The client is also
- * whom one would ask about them: they run unasked.
+ * Replaces the pod's client tools with those of this client. They run without approval, because the client that would approve them runs
+ * them itself.
  */
 export async function offer(session: RpcSession, tools: readonly RpcHostTool[]): Promise<void> {
   const { settings } = await session.pod.snapshot();
@@ -18,7 +18,7 @@ export async function offer(session: RpcSession, tools: readonly RpcHostTool[]):
     set: {
       clientTools: clientTools(tools),
       rules: [...own, ...rules],
-      // A list of tools that the model is given has to name them as well.
+      // If the tools of the model are restricted to a list, the list must contain the client's tools too.
       ...(settings.tools && { tools: [...settings.tools.filter((name) => !isOld(name)), ...names] }),
     },
   });

@@ -6,8 +6,8 @@ import { busy, type RpcSession } from '../sessions/rpc-session.ts';
 import type { Command } from './command.ts';
 
 /**
- * Acknowledged before anything happens; what goes wrong after that is told later, under the same id. A prompt during a run
- * that does not say how to queue is refused instead of acknowledged: clients take the first response for the outcome.
+ * Responds before the run starts; a later error is sent as a second response with the same id. A prompt during a run without
+ * `streamingBehavior` is refused in the first response, because clients treat that one as the outcome.
  */
 export const prompt: Command = async (wish, session, answer) => {
   const content = userContentIn(wish);
@@ -20,8 +20,8 @@ export const prompt: Command = async (wish, session, answer) => {
 };
 
 /**
- * The link learns of a run's end later than the pod: only a run that the link knows of is looked up. A session that was removed, or
- * can no longer be written, refuses before anything is acknowledged.
+ * The link learns of a run's end later than the pod, so the pod is queried only if the link knows of a run. A session that was removed, or
+ * can no longer be written, fails before the response.
  */
 async function isRunning(session: RpcSession): Promise<boolean> {
   return (session.isBusy || session.isCutOff) && (await session.pod.snapshot()).run !== undefined;
@@ -54,7 +54,7 @@ export const abortRetry: Command = async (_, session) => {
   await session.handle({ type: 'abort-retry' }).catch(unlessConflict);
 };
 
-/** What waited, so that the client can put it back into its editor. */
+/** Returns the removed messages, so that the client can restore them in its editor. */
 export const clearQueue: Command = async (_, session) => {
   const { queue } = await session.pod.snapshot();
   await session.handle({ type: 'clear-queue' });
@@ -63,7 +63,7 @@ export const clearQueue: Command = async (_, session) => {
   return { steering: texts('steer'), followUp: texts('follow-up') };
 };
 
-/** With the files that it names; nothing is looked for, or loaded, for a prompt without an `@`. */
+/** Adds the mentioned files. A prompt without an `@` loads nothing. */
 async function named(content: UserContent, { parts }: RpcSession): Promise<UserContent> {
   if (!textOf(content).includes('@')) return content;
   return (await import('../host-side/mentions.ts')).withMentions(content, parts.sessions.cwd);
@@ -75,7 +75,7 @@ function whenBusyIn({ type, id, fields }: RpcCommand): 'steer' | 'follow-up' | '
   return wordIn(wish, 'streamingBehavior', ['steer', 'followUp']) === 'steer' ? 'steer' : 'follow-up';
 }
 
-/** A command of an extension's runs at once, also during a run; `/x` that nobody knows is ordinary text. */
+/** A command of an extension runs at once, also during a run. An unknown `/x` is ordinary text. */
 function ranCommand(text: string, session: RpcSession): boolean {
   const [, name = '', args = ''] = COMMAND.exec(text) ?? [];
   return name !== '' && session.parts.extensions.run(name, args);

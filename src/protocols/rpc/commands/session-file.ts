@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../../pod/index.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 
-/** Absent for a session that is kept in memory. */
+/** Absent for a session that is only in memory. */
 export function sessionFile(
   { parts }: RpcSession,
   { id }: Pick<Snapshot, 'id'>,

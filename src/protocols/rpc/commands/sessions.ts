@@ -27,8 +27,8 @@ export const newSession: Command = async (wish, session) => {
 };
 
 /**
- * What a new session begins with: a choice of model, tools and modes is the person's, not the session's. There may be no
- * account for the model of the session that is left: then the new one gets the model that new ones get.
+ * The settings of the next session: model, tools and modes are choices of the person and carry over. If there is no account for the model
+ * of the previous session, the new session gets the default model.
  */
 async function followingSettings(session: RpcSession): Promise<SettingsChange> {
   const { name: _, archived: _archived, annotations: _notes, ...settings } = await session.settings();
@@ -47,7 +47,7 @@ export const switchSession: Command = async (wish, session) => {
   const path = textIn(wish, 'sessionPath');
   refuseBadPath(path, 'sessionPath');
   if (await extensions.cancelsSwitch('resume')) return { cancelled: true };
-  // Opened before anything ends: where it cannot be, the client stays with the session it has, and with its run.
+  // The session is opened before the current run ends: if opening fails, the client keeps its session and run.
   const settings = await followingSettings(session);
   const pod = await openSessionFile(host, path, { cwd: sessions.cwd, settings });
   await session.leaveFor(pod);

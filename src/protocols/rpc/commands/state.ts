@@ -40,7 +40,7 @@ export const getState: Command = async (_, session): Promise<RpcState> => {
   };
 };
 
-/** A server that is slow to start must not keep the state from a client. */
+/** An MCP server that starts slowly must not delay the state. */
 const PATIENCE_MS = 1_000;
 
 async function briefing({ pod }: RpcSession): Promise<Pick<RpcState, 'systemPrompt' | 'dumpTools'>> {
@@ -53,7 +53,7 @@ async function briefing({ pod }: RpcSession): Promise<Pick<RpcState, 'systemProm
   return Promise.race([told, late]).finally(() => enough.abort());
 }
 
-/** None for a model that cannot do what it is set to. */
+/** Undefined for a model that cannot reason although a level is set. */
 export function levelOf(
   thinking: ThinkingLevel = 'off',
   { reasoning }: OfferedModel,
@@ -68,7 +68,7 @@ export const setTodos: Command = async ({ fields }, session) => {
 
 export const setHostTools: Command = async ({ fields }, session) => {
   const { limits, toolNames } = session.parts;
-  // A name that the limit has freed may be a tool of the host.
+  // A host tool can use the name of a built-in tool that the limit excludes.
   const taken = (await toolNames()).filter((name) => isWithinLimit(name, limits.toolLimit));
   const tools = hostToolsIn(fields.tools, taken);
   await offer(session, tools);
@@ -113,7 +113,7 @@ export const getCommands: Command = async (_, { parts }) => ({
   })),
 });
 
-/** Polypod speaks one language. */
+/** Polypod has only one language. */
 export const setLocale: Command = async () => {};
 
 export const getIntegrations: Command = async (_, session) => {

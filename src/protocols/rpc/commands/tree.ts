@@ -8,12 +8,12 @@ export const getTree: Command = async (_, session) => {
 };
 
 /**
- * The entries as nested nodes `{entry, children, label?}`. Each entry is a child of the one before it, so a session of ten
- * thousand entries is nested ten thousand levels deep: neither this nor anything that reads the result may be recursive.
+ * Encodes the entries as nested nodes `{entry, children, label?}`. Each entry is a child of the one before it, so a session of ten thousand
+ * entries is ten thousand levels deep: neither this function nor a reader of its result can be recursive.
  */
 function encodeTree(roots: readonly EntryNode[]): string {
   const parts: string[] = [];
-  // What is still to be written, the next at the end: a node, or text that closes one.
+  // A stack of what remains to be written: nodes, and texts that close a node.
   const rest: (EntryNode | string)[] = [];
   const addNodes = (nodes: readonly EntryNode[], close: string): void => {
     parts.push('[');

@@ -9,7 +9,7 @@ import type { Command } from './command.ts';
 
 type CompactionEnd = PodEventOf<'compaction-end'>;
 
-/** Answered when it is done; a run that is under way is ended first. */
+/** Responds when the compaction is done. A run in progress is ended first. */
 export const compact: Command = async (wish, session, _, longWait) =>
   longWait(compactNow(anyTextIn(wish, 'customInstructions'), session));
 

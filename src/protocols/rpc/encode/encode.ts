@@ -24,29 +24,29 @@ import type { RpcCompaction, RpcEvent, RpcMessage, RpcToolResult } from '../wire
 
 type Outcome = PodEventOf<'run-end'>['outcome'];
 
-/** What the encoder is told by the rest of the link. */
+/** What the encoder needs from the rest of the link. */
 export interface EncoderParts {
   readonly say: (event: RpcEvent) => void;
   readonly updates: MessageUpdates;
   readonly now: () => number;
-  /** The model that is answering. */
+  /** The model of the current answer. */
   readonly model: () => OfferedModel;
-  /** What a host said about its own call, to be shown word for word. */
+  /** Results of host tools, which are sent to the client unchanged. */
   readonly hostTools: {
     readonly partialOf: (callId: string) => RpcToolResult | undefined;
     readonly takeResult: (callId: string) => RpcToolResult | undefined;
   };
-  /** Called when a run has ended. Starts the next run where no person has to prompt for it, and returns whether it did. */
+  /** Called when a run has ended. Starts the next run if it needs no prompt from a person, and returns whether it did. */
   readonly startsNextRun: (outcome: Outcome) => boolean;
 }
 
 /**
- * Tells a pod's events in the protocol's words and order. The protocol knows loops where a pod knows runs: an attempt that
- * failed ends a loop, and the next attempt begins another.
+ * Encodes a pod's events as events of the protocol, in its order. The protocol has loops instead of runs: a failed attempt ends a loop, and
+ * the next attempt starts another one.
  */
 export class EventEncoder {
   readonly #parts: EncoderParts;
-  /** What was said in the loop under way. */
+  /** The messages of the current loop. */
   #loop: RpcMessage[] | undefined;
   #isTurnOpen = false;
   #growing: GrowingMessage | undefined;
@@ -56,7 +56,7 @@ export class EventEncoder {
   #stopReason: Extract<PodEventOf<'status'>, { status: 'completed' }>['stopReason'] | undefined;
   #error = '';
   #retryEnd: Extract<RpcEvent, { type: 'auto_retry_end' }> | undefined;
-  /** The wait for another attempt was given up: what ends after that has been told. */
+  /** The wait for the next attempt was cancelled: the later end events have already been sent. */
   #isGivenUp = false;
   #outcome: Outcome | undefined;
 
@@ -64,7 +64,7 @@ export class EventEncoder {
     this.#parts = parts;
   }
 
-  /** `compaction` is what the session file has of one that has ended. */
+  /** `compaction` is the compaction that has ended, from the session file. */
   encode(event: PodEvent, compaction?: RpcCompaction): void {
     if (event.type === 'block-delta') this.#delta(event);
     else if (event.type === 'compaction-end') this.#compacted(event, compaction);
@@ -76,7 +76,7 @@ export class EventEncoder {
     tell?.(event);
   }
 
-  /** Every event there is; undefined for one that the protocol does not tell, or another part of the link does. */
+  /** An entry for every event type; undefined if the protocol has no such event or another part of the link sends it. */
   readonly #table: {
     readonly [T in PodEvent['type']]: ((event: PodEventOf<T>) => void) | undefined;
   } = {
@@ -142,7 +142,7 @@ export class EventEncoder {
 
   #input(event: PodEventOf<'input'>): void {
     const { item, origin, customType } = event;
-    // What a person ran is not announced, and what is kept of a broken answer has been shown as that.
+    // Commands of a person are not announced. The part of an incomplete answer was sent with that answer.
     if (item.type !== 'message' || item.role === 'assistant' || origin === 'shell') return;
     this.#openTurn();
     if (customType === TODO_REMINDER) return;
@@ -151,7 +151,7 @@ export class EventEncoder {
     for (const message of splitMentions(frame)) this.#whole(message);
   }
 
-  /** A message that is there at once. */
+  /** Sends a complete message. */
   #whole(message: RpcMessage): void {
     this.#parts.say({ type: 'message_start', message });
     this.#parts.say({ type: 'message_end', message });
@@ -210,7 +210,7 @@ export class EventEncoder {
     this.#sayRetryEnd();
   }
 
-  /** `content` is what is kept of it, if that is known; else what was shown. */
+  /** `content` is the part that the session keeps, if known; else the part that was sent. */
   #breakAnswer(
     outcome: 'cancelled' | 'failed',
     spent: Pick<Answer, 'usage' | 'cost'> = {},
@@ -271,7 +271,7 @@ export class EventEncoder {
   #closeTurn(results: PodEventOf<'turn-end'>['results']): void {
     if (!this.#isTurnOpen || this.#isGivenUp) return;
     for (const item of results) {
-      // A call that was not run at all has no end of its own.
+      // A call that was not run has no `tool-end` event.
       if (item.type !== 'tool-result' || this.#results.some(({ toolCallId }) => toolCallId === item.callId))
         continue;
       this.#results.push(resultFrame(item, '', this.#parts.now(), {}));
@@ -300,7 +300,7 @@ export class EventEncoder {
     this.#parts.say({
       type: 'auto_retry_start',
       attempt,
-      // Theirs counts only the attempts after the first.
+      // The protocol counts only the attempts after the first.
       maxAttempts: maxAttempts - 1,
       delayMs: Math.round(delayMs),
       errorMessage: failure.message,
@@ -319,14 +319,14 @@ export class EventEncoder {
     if (this.#isGivenUp) this.#sayRetryEnd();
   }
 
-  /** After the answer that it brought, or after the end of the loop that failed. */
+  /** Sent after the answer of the successful attempt, or after the end of the failed loop. */
   #sayRetryEnd(): void {
     if (this.#retryEnd === undefined || (!this.#retryEnd.success && this.#loop !== undefined)) return;
     this.#parts.say(this.#retryEnd);
     this.#retryEnd = undefined;
   }
 
-  /** One that was asked for is told by its answer alone. */
+  /** A manual compaction is reported only by its response. */
   #compacting(reason: PodEventOf<'compaction-start'>['reason']): void {
     if (reason === 'manual') return;
     if (reason === 'overflow') this.#closeLoop();
@@ -353,7 +353,7 @@ export class EventEncoder {
       this.#loop !== undefined &&
       this.#answer?.stopReason !== 'aborted'
     ) {
-      // Cancelled between two answers: clients look for an answer that says so.
+      // Cancelled between two answers: clients expect an answer with this stop reason.
       this.#beginAnswer();
       this.#breakAnswer('cancelled');
       this.#closeTurn([]);

@@ -1,6 +1,6 @@
 import type { RpcEvent, RpcResponse } from '../wire.ts';
 
-/** A value that is JSON text already, because JSON.stringify could not write it: it is recursive, and a long session's tree is deep. */
+/** A value that is already JSON text, because JSON.stringify cannot encode it: it is recursive, and the tree of a long session is deep. */
 export class EncodedJson {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class EncodedJson {
   }
 }
 
-/** One frame as a line of JSON. Only a response may carry a value that is encoded already, as its `data`. */
+/** Encodes one frame as a line of JSON. Only the `data` of a response can be encoded in advance. */
 export function encodeFrame(frame: RpcEvent | RpcResponse): string {
   if (!('data' in frame) || !(frame.data instanceof EncodedJson)) return JSON.stringify(frame);
   const { data, ...head } = frame;

@@ -2,15 +2,15 @@ import { arrayOf, type JsonObject, objectOf, stringOf } from '../../../base/inde
 import type { AgentMessage } from '../../../pod/index.ts';
 import type { RpcMessage } from '../wire.ts';
 
-/** In the place of a file that is not shown. */
+/** Replaces the content of a file that is not shown. */
 export const TOO_LARGE = '[left out: too large]';
 
-/** A file as the model reads it, as pi writes it. */
+/** The format of a file for the model, as in pi. */
 export function fileText(path: string, body: string): string {
   return `<file path="${path}">\n${body}\n</file>`;
 }
 
-/** A message as clients are shown it: files that were named in it are a message of their own, behind it. */
+/** Splits a message for clients: the mentioned files become a separate message after it. */
 export function splitMentions<M extends AgentMessage | RpcMessage>(message: M): readonly (M | RpcMessage)[] {
   const { role, content, timestamp } = message;
   if (role !== 'user' || !Array.isArray(content)) return [message];

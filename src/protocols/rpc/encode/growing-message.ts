@@ -5,7 +5,7 @@ import type { RpcMessage } from '../wire.ts';
 
 type BlockStart = PodEventOf<'block-start'>;
 
-/** Which of the protocol's three kinds of content a block is shown as; what a provider did by itself is not shown. */
+/** The content type of a block: one of the protocol's three. Actions of the provider itself are not shown. */
 export type ContentKind = 'text' | 'thinking' | 'toolcall';
 
 export interface ContentPlace {
@@ -17,23 +17,23 @@ interface GrowingBlock {
   readonly kind: ContentKind;
   readonly head: JsonObject;
   text: string;
-  /** What is written of it once it no longer grows. */
+  /** The JSON of a block that is complete. */
   json: string | undefined;
 }
 
-/** An answer while it is being written. A delta costs the same however long the answer is; only `json` looks at all of it. */
+/** An answer in progress. The cost of a delta does not depend on the length of the answer; only `json` reads all of it. */
 export class GrowingMessage {
   readonly #rest: JsonObject;
   readonly #blocks: GrowingBlock[] = [];
-  /** The provider's number of a block to its place in the content. */
+  /** Maps the provider's block index to the index in the content. */
   readonly #dataPaths = new Map<number, number>();
 
-  /** `rest` is all of the message but its content. */
+  /** `rest` is the message without its content. */
   constructor(rest: JsonObject) {
     this.#rest = rest;
   }
 
-  /** The block's place in the content, and its kind; undefined for one that is not shown. */
+  /** The index in the content and the type of a block; undefined for a block that is not shown. */
   at(index: number): ContentPlace | undefined {
     const contentIndex = this.#dataPaths.get(index);
     const block = contentIndex === undefined ? undefined : this.#blocks[contentIndex];
@@ -52,7 +52,7 @@ export class GrowingMessage {
     if (block !== undefined) block.text += text;
   }
 
-  /** The block as it stays. */
+  /** Completes a block. */
   finish(contentIndex: number): JsonObject {
     const block = this.#blocks[contentIndex];
     if (block === undefined) return {};
@@ -72,12 +72,12 @@ export class GrowingMessage {
     return `{"role":${JSON.stringify(role)},"content":[${content}],${JSON.stringify(rest).slice(1)}`;
   }
 
-  /** What there is of it when it breaks off; its calls are not run, so they are left out. */
+  /** The content of an incomplete answer. Its calls are not run and are therefore omitted. */
   broken(): readonly JsonObject[] {
     return this.#blocks.filter(({ kind, text }) => kind !== 'toolcall' && text !== '').map(finished);
   }
 
-  /** Before the first block. */
+  /** The message before its first block. */
   empty(): RpcMessage {
     return { role: 'assistant', content: [], ...this.#rest };
   }
@@ -100,7 +100,7 @@ function blockFrom(event: BlockStart): GrowingBlock | undefined {
   }
 }
 
-/** A call's arguments as far as they are written, and the text that they are read from. */
+/** The arguments of a call so far, and the text that they were parsed from. */
 function growing({ kind, head, text }: GrowingBlock): JsonObject {
   return kind === 'toolcall'
     ? { ...head, arguments: partialObject(text), partialJson: text }

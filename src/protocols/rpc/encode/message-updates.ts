@@ -2,18 +2,18 @@ import type { ContentKind, ContentPlace, GrowingMessage } from './growing-messag
 import type { Outbox } from './outbox.ts';
 import type { RpcAssistantEvent } from '../wire.ts';
 
-/** Every update holds the whole message twice: at this rate the message's own growth cannot drown the client or us. */
+/** Every update contains the message twice. This rate limits the output while the message grows. */
 const BYTES_PER_MS = 20_000;
 
 /**
- * Writes the updates of an answer that grows. Deltas are put together per turn of the loop, while the client has not taken
- * what was written, and until as much time has passed as the last update was long.
+ * Writes the updates of a growing answer. Deltas are merged within a turn of the event loop, while the client has not read earlier output,
+ * and for a time proportional to the size of the last update.
  */
 export class MessageUpdates {
   readonly #out: Outbox;
   readonly #now: () => number;
   #message: GrowingMessage | undefined;
-  /** Deltas that are not written yet, by their place in the content. */
+  /** Deltas that are not written yet, by index in the content. */
   readonly #pending = new Map<number, { readonly kind: ContentKind; text: string; seq: number }>();
   #notBefore = 0;
   #isScheduled = false;
@@ -28,7 +28,7 @@ export class MessageUpdates {
     this.#pending.clear();
   }
 
-  /** `seq` is the number of the pod's event. */
+  /** `seq` is the number of the pod event. */
   delta({ contentIndex, kind }: ContentPlace, text: string, seq: number): void {
     this.#message?.grow(contentIndex, text);
     const pending = this.#pending.get(contentIndex);
@@ -40,13 +40,13 @@ export class MessageUpdates {
     this.#schedule();
   }
 
-  /** Something else about the answer: not merged with anything, and after all deltas before it. */
+  /** Writes another event of the answer, unmerged and after all earlier deltas. */
   tell(event: RpcAssistantEvent, seq: number): void {
     this.flush();
     this.#write(event, seq);
   }
 
-  /** Writes what waits: whatever is said next comes after it. */
+  /** Writes the pending deltas, so that later events follow them. */
   flush(): void {
     if (this.#pending.size === 0) return;
     const pending = [...this.#pending];

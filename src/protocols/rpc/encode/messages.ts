@@ -11,10 +11,10 @@ import {
 } from '../../../pod/index.ts';
 import type { RpcMessage, RpcModel, RpcThinking, RpcToolResult } from '../wire.ts';
 
-/** What pi assumes of a model that does not say it: clients of the protocol compute with these without a look. */
+/** The defaults of pi for a model without limits: clients calculate with these values without checking them. */
 const ASSUMED = { contextWindow: 128_000, maxTokens: 16_384 };
 
-/** Complete, because clients of the protocol read it without a look; an unknown price becomes 0 there. */
+/** All fields are set, because clients read them without checking. An unknown price is 0. */
 export function modelFrame(model: OfferedModel): RpcModel {
   const { provider, id, name, wire, baseUrl, reasoning, input, cost } = model;
   const { input: asked = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = cost ?? {};
@@ -33,7 +33,7 @@ export function modelFrame(model: OfferedModel): RpcModel {
   };
 }
 
-/** Every level can be set for a model that reasons: what its provider does not know becomes the nearest that it does. */
+/** All levels can be set for a model with reasoning: a level that its provider lacks is mapped to the nearest one. */
 function thinkingFrame({ thinkingMode: mode = 'effort' }: OfferedModel): RpcThinking {
   return { mode, minLevel: 'minimal', maxLevel: 'xhigh' };
 }
@@ -42,13 +42,13 @@ type InputItem = Parameters<typeof inputMessage>[0];
 type ResultItem = Parameters<typeof resultMessage>[0];
 type AnswerItems = Parameters<typeof answerMessage>[0];
 
-/** What a person said, or what was said in their place. */
+/** A message of a person, or one sent on their behalf. */
 export function inputFrame(item: InputItem, timestamp: number): RpcMessage {
   const { timestamp: at, ...message } = plain(inputMessage(item, timestamp));
   return { ...message, role: message.role, attribution: 'user', timestamp: at };
 }
 
-/** What no person wrote. */
+/** A message that no person wrote. */
 export function customFrame({ content }: InputItem, customType: string, timestamp: number): RpcMessage {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   return { role: 'custom', customType, content: text, display: false, attribution: 'agent', timestamp };
@@ -67,12 +67,12 @@ export function resultFrame(
   return plain(resultMessage(item, toolName, timestamp, details));
 }
 
-/** An answer that broke off, with what there is of it. */
+/** An incomplete answer with its content so far. */
 export function brokenFrame(items: AnswerItems, answer: Answer): RpcMessage {
   return plain(brokenMessage(items, answer));
 }
 
-/** What a call brought, in the spelling of tool events. */
+/** The result of a call, as in tool events. */
 export function toolResultFrame(output: {
   readonly content: ResultItem['content'];
   readonly isError: boolean;
@@ -90,7 +90,7 @@ export function argumentsFrame(text: string): JsonObject {
   return objectIn(text) ?? {};
 }
 
-/** The text of a message, its blocks joined. */
+/** The text of all blocks of a message, joined. */
 export function textOf({ content }: AgentMessage): string {
   if (typeof content === 'string') return content;
   return arrayOf(content)
@@ -98,7 +98,7 @@ export function textOf({ content }: AgentMessage): string {
     .join('');
 }
 
-/** Without what only our own reader of the file needs. */
+/** Removes the fields that only our session file reader needs. */
 function plain({ polypod: _, ...message }: AgentMessage): RpcMessage {
   return { ...message, role: message.role };
 }

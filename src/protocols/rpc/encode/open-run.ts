@@ -7,29 +7,29 @@ import {
 } from '../../../pod/index.ts';
 
 /**
- * Knows what of a run has begun and not ended. When its events break off, since the session can no longer be written, the client
- * is sent the ends that the pod could not publish.
+ * Tracks the parts of a run that have started and not ended. If the events stop because the session can no longer be written, the client is
+ * sent the end events that the pod could not publish.
  */
 export class OpenRun {
   #runId: string | undefined;
   #turn = 0;
-  /** Where the turn under way is. */
+  /** The phase of the current turn. */
   #phase: 'none' | 'before the answer' | 'answer' | 'calls' = 'none';
-  /** The names of the calls that run. */
+  /** The names of the running calls. */
   readonly #calls = new Map<string, string>();
   readonly #clientCalls = new Set<string>();
   #retry: number | undefined;
   #compaction: PodEventOf<'compaction-start'>['reason'] | undefined;
   #isBrokenOff = false;
 
-  /** Begins in the middle. */
+  /** Joins a run in progress. */
   join({ run, turn, tools }: Snapshot): void {
     this.#reset(run?.runId);
     this.#turn = turn;
     for (const { call } of tools) this.#calls.set(call.callId, call.name);
   }
 
-  /** Whether the client is to be sent the event: of a run whose end it has been sent, nothing more. */
+  /** Whether to send the event to the client: after the end of a run was sent, nothing more of it is. */
   take(event: PodEvent): boolean {
     switch (event.type) {
       case 'run-start':
@@ -77,7 +77,7 @@ export class OpenRun {
     return !this.#isBrokenOff;
   }
 
-  /** The end of all that is open, as if the run had failed with this message; nothing when no run is open. */
+  /** Closes everything that is open, as if the run had failed with this message; empty if no run is open. */
   breakOff(message: string, seq: number): readonly PodEvent[] {
     const runId = this.#runId;
     if (runId === undefined) return [];
@@ -102,7 +102,7 @@ export class OpenRun {
         } as const;
         return { type: 'tool-end', callId, name, status: 'interrupted', output };
       }),
-      // The answer that tells the failure belongs to a turn of its own, as if the model had been asked once more.
+      // The answer that reports the failure has its own turn, as if another request had failed.
       ...(this.#phase === 'calls' ? [turnEnd] : []),
       ...(reason === undefined
         ? []

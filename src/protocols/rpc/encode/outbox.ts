@@ -4,7 +4,7 @@ import type { RpcEvent, RpcResponse } from '../wire.ts';
 
 const MOST_BACKLOG = 8 * 1024 * 1024;
 
-/** All that is written to one client, one JSON object to a line. */
+/** The output to one client, one JSON object per line. */
 export class Outbox {
   readonly #stream: Writable;
   #isFull = false;
@@ -15,16 +15,16 @@ export class Outbox {
     this.#stream = stream;
     stream.on('drain', () => this.#resume());
     stream.on('close', () => this.close());
-    // The client has gone: its input ends too, and that is what the link waits for.
+    // The client has disconnected: its input ends too, and the link handles that.
     stream.on('error', () => this.close());
   }
 
-  /** Whether the client has taken what was written so far. */
+  /** Whether the client has read everything that was written. */
   get isDrained(): boolean {
     return !this.#isFull;
   }
 
-  /** Whether the client has left so much that nothing more should be done for it until it reads. */
+  /** Whether so much is unread that the client's next commands must wait. */
   get isOverfull(): boolean {
     return !this.#isOver && this.#stream.writableLength > MOST_BACKLOG;
   }
@@ -38,13 +38,13 @@ export class Outbox {
     if (!this.#stream.write(`${line}\n`)) this.#isFull = true;
   }
 
-  /** Whatever is written until it is let go leaves together. */
+  /** Collects the output until it is released, and then writes it at once. */
   hold(): () => void {
     this.#stream.cork();
     return () => this.#stream.uncork();
   }
 
-  /** Resolves when the client has taken what was written, or is gone. */
+  /** Resolves when the client has read the output or has disconnected. */
   drained(): Promise<void> {
     if (!this.#isFull || this.#isOver) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));

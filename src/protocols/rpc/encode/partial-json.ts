@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../base/index.ts';
 
-/** Deeper values of an unfinished text are left out, so that no text can exhaust the stack. */
+/** Deeper values of an incomplete text are omitted, so that no text can overflow the stack. */
 const MOST_DEPTH = 128;
 
 /**
- * The object that an unfinished JSON text describes so far: strings as far as they are written, without a number, literal
- * or key that may still grow. Never throws; a text that is not the beginning of an object is an empty one.
+ * Parses the object that an incomplete JSON text contains so far: strings up to their last character, without a number, literal or key that
+ * may still grow. Never throws; returns an empty object for a text that does not start an object.
  */
 export function partialObject(text: string): JsonObject {
   const reader = new PartialReader(text);
@@ -13,11 +13,11 @@ export function partialObject(text: string): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-/** Reads as far as the text goes; `undefined` is what is not there yet, or is no JSON. */
+/** Parses as much as possible. `undefined` means not complete yet, or invalid. */
 class PartialReader {
   readonly #text: string;
   #at = 0;
-  /** Nothing more can be read: the text ended, or is wrong from here on. */
+  /** Nothing more can be parsed: the text ended, or is invalid from here on. */
   #isOver = false;
 
   constructor(text: string) {
@@ -39,7 +39,7 @@ class PartialReader {
 
   #object(depth: number): unknown {
     if (depth >= MOST_DEPTH) return this.#end();
-    // Through entries, so that "__proto__" is a key like any other.
+    // `fromEntries` handles "__proto__" like any other key.
     const entries: [string, unknown][] = [];
     this.#at += 1;
     while (!this.#isOver && this.#next() === '"') {
@@ -82,12 +82,12 @@ class PartialReader {
     }
     const written = this.#text.slice(from, this.#at);
     if (isWhole) this.#at += 1;
-    // The first half of a pair of surrogates, whose other half has not come yet, says nothing.
+    // The first half of a surrogate pair is omitted until the second half arrives.
     const whole = isWhole ? written : written.replace(HALF_PAIR, '');
     return { text: String(JSON.parse(`${whole}"`)), isWhole };
   }
 
-  /** False for an escape that is not all there, or is none. */
+  /** False for an escape that is incomplete or invalid. */
   #skipEscape(): boolean {
     ESCAPE.lastIndex = this.#at;
     const [written = ''] = ESCAPE.exec(this.#text) ?? [];
@@ -95,7 +95,7 @@ class PartialReader {
     return written !== '';
   }
 
-  /** A number or literal counts once something stands behind it. */
+  /** A number or literal is complete once another character follows it. */
   #scalar(): unknown {
     SCALAR.lastIndex = this.#at;
     const [written = ''] = SCALAR.exec(this.#text) ?? [];
@@ -124,7 +124,7 @@ class PartialReader {
   }
 }
 
-/** What ends the plain part of a string. Control characters are not allowed in one. */
+/** The characters that end the plain part of a string. Control characters are not allowed in a string. */
 // oxlint-disable-next-line no-control-regex
 const SPECIAL = /["\\\u0000-\u001f]/g;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;

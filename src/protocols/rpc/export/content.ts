@@ -1,7 +1,7 @@
 import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
 import { base64, escaped, imageType } from './escape.ts';
 
-/** Text and images of a message. */
+/** Renders the text and images of a message. */
 export function contentHtml(content: unknown): string {
   if (typeof content === 'string') return textHtml(content);
   return arrayOf(content)
@@ -25,13 +25,13 @@ function imageHtml({ data, mimeType }: JsonObject): string {
   return `<img alt="" src="data:${type};base64,${bytes}">`;
 }
 
-/** What a model thought, folded. */
+/** Renders the thinking of a model, collapsed. */
 export function thinkingHtml(text: string): string {
   if (text.trim() === '') return '';
   return `<details class="thinking"><summary>Thinking</summary>${textHtml(text)}</details>`;
 }
 
-/** A call, folded, with what it brought. */
+/** Renders a call with its result, collapsed. */
 export function callHtml(call: JsonObject, result: JsonObject | undefined): string {
   const name = stringOf(call.name);
   const args = objectOf(call.arguments);
@@ -40,7 +40,7 @@ export function callHtml(call: JsonObject, result: JsonObject | undefined): stri
   return `<details><summary><code>${escaped(`${name} ${shortly(args)}`)}</code>${failed}</summary>${argumentsHtml(args)}${brought}</details>`;
 }
 
-/** The one argument that says what a call is about. */
+/** The argument that describes the call best. */
 function shortly(args: JsonObject): string {
   const known = ['command', 'path', 'file_path', 'pattern', 'url', 'query'].find(
     (key) => typeof args[key] === 'string',
@@ -62,7 +62,7 @@ function resultHtml({ content, details }: JsonObject): string {
   return shown === '' ? '' : `<pre>${shown}</pre>`;
 }
 
-/** Lines that came in green, lines that went in red. */
+/** Renders added lines in green and removed lines in red. */
 export function diffHtml(diff: string): string {
   const lines = diff.split('\n').map((line) => `<span class="${changeIn(line)}">${escaped(line)}</span>`);
   return `<pre>${lines.join('')}</pre>`;

@@ -1,4 +1,4 @@
-/** Text as it stands in a page: nothing of it can become markup, neither between tags nor inside of an attribute. */
+/** Escapes text for HTML: no part of it can become markup, neither between tags nor in an attribute. */
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"'`]/g, (mark) => ENTITIES[mark] ?? mark);
 }
@@ -12,12 +12,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-/** Base64 and nothing else: what is put into a data URL cannot leave it. */
+/** Accepts only Base64, so that the value cannot end a data URL. */
 export function base64(text: string): string {
   return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text : '';
 }
 
-/** An image type that cannot hold a script. */
+/** Accepts only image types that cannot contain a script. */
 export function imageType(type: string): string | undefined {
   return IMAGE_TYPES.find((known) => known === type.toLowerCase());
 }

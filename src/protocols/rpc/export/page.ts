@@ -10,7 +10,7 @@ export interface Exported {
   readonly version: string;
 }
 
-/** A session as one page that needs nothing else. It has no scripts, and forbids all that may be in what it shows. */
+/** Renders a session as a self-contained page. It has no scripts, and its policy blocks scripts and requests in the content. */
 export function exportPage({ snapshot, messages, version }: Exported): string {
   const results = new Map(
     messages
@@ -71,7 +71,7 @@ function messageHtml(message: AgentMessage, results: ReadonlyMap<string, AgentMe
         answerHtml(message, results),
       );
     case 'toolResult':
-      // Shown with its call.
+      // Rendered with its call.
       return '';
     case 'bashExecution':
       return articleHtml(message, 'Command', commandHtml(message));

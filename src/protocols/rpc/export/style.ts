@@ -1,4 +1,4 @@
-/** The look of an exported page. */
+/** The style sheet of an exported page. */
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2026; --dim: #667080; --ground: #fbfbfa; --card: #ffffff; --line: #e3e5e8;
   --user: #eef3fb; --good: #1d7a45; --bad: #b3372e; --good-ground: #e9f6ee; --bad-ground: #fbecea; --accent: #2f5fb3; }

@@ -4,7 +4,7 @@ import type { UiRequests } from './ui.ts';
 
 export interface ApprovalPromptsParts {
   readonly ui: UiRequests;
-  /** Hands in the decision; one that comes too late is let go. */
+  /** Sends the decision. A late one is ignored. */
   readonly decide: (decision: Omit<PodCommandOf<'decide'>, 'type'>) => Promise<void>;
 }
 
@@ -19,7 +19,7 @@ const REMEMBER = new Map([
   [ALWAYS, 'always'],
 ] as const);
 
-/** Puts the pod's questions to the client, and takes them back when somebody else has answered. */
+/** Shows pending approvals to the client, and closes a dialog if another client has decided. */
 export class ApprovalPrompts {
   readonly #parts: ApprovalPromptsParts;
   readonly #open = new Map<string, AbortController>();
@@ -44,7 +44,7 @@ export class ApprovalPrompts {
     this.#open.delete(approvalId);
   }
 
-  /** The link looks at another pod now: its questions stay open there. */
+  /** The link moved to another pod: the approvals stay pending there. */
   close(): void {
     for (const taken of this.#open.values()) taken.abort();
     this.#open.clear();
@@ -70,7 +70,7 @@ export class ApprovalPrompts {
   }
 }
 
-/** All arguments of a call, in lines of their own; nothing where the title, which is one line and may be cut, says it all. */
+/** All arguments of a call, one per line; nothing if the title, a single line that may be cut, already contains them. */
 function wholeCall({ title, arguments: json }: Approval): string {
   const input = objectIn(json);
   const values = Object.values(input ?? {});
@@ -79,5 +79,5 @@ function wholeCall({ title, arguments: json }: Approval): string {
   return `\n\n${whole.replaceAll(REORDERING, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`)}`;
 }
 
-/** Signs that make a text read otherwise than it is; JSON escapes all other control characters. */
+/** Characters that change how a text is displayed. JSON escapes all other control characters. */
 const REORDERING = /[\u202A-\u202E\u2066-\u2069\u2028\u2029]/g;

@@ -7,7 +7,7 @@ import type { RpcEvent, RpcHostTool, RpcToolResult } from '../wire.ts';
 export interface HostToolsParts {
   readonly say: (event: RpcEvent) => void;
   readonly newId: () => string;
-  /** Hands in what the host says; what comes too late is let go. */
+  /** Sends the host's result or update to the pod. A late one is ignored. */
   readonly handle: (command: PodCommandOf<'tool-result'> | PodCommandOf<'tool-update'>) => void;
 }
 
@@ -17,12 +17,12 @@ interface OpenCall {
   partial?: RpcToolResult;
 }
 
-/** Tools that the client runs: what it has offered, and the calls that wait for it. */
+/** Tools that the client runs: the offered tools and the pending calls. */
 export class HostTools {
   readonly #parts: HostToolsParts;
   #tools: readonly RpcHostTool[] = [];
   readonly #open = new Map<string, OpenCall>();
-  /** What came back, word for word, until it has been told. */
+  /** Unmodified results, until they are sent in an event. */
   readonly #results = new Map<string, RpcToolResult>();
 
   constructor(parts: HostToolsParts) {
@@ -33,7 +33,7 @@ export class HostTools {
     return this.#tools;
   }
 
-  /** Takes the place of what was offered before. */
+  /** Replaces the offered tools. */
   offer(tools: readonly RpcHostTool[]): void {
     this.#tools = tools;
   }
@@ -58,7 +58,7 @@ export class HostTools {
     this.#parts.say({ type: 'host_tool_cancel', id: this.#parts.newId(), targetId: call.id });
   }
 
-  /** False when the frame is none. An id that nobody waits for is let go. */
+  /** False if the frame is invalid. An unknown id is ignored. */
   update({ id, partialResult }: JsonObject): boolean {
     const result = resultIn(partialResult);
     if (result === undefined || typeof id !== 'string') return false;
@@ -80,18 +80,18 @@ export class HostTools {
     return true;
   }
 
-  /** The client is gone: nobody will answer. */
+  /** The client has disconnected: nobody will answer. */
   disconnect(): void {
     for (const call of this.#open.values()) this.#fail(call, TEXTS.disconnected);
     this.#open.clear();
   }
 
-  /** What the host said last of a call that it is busy with. */
+  /** The host's last update of a pending call. */
   partialOf(callId: string): RpcToolResult | undefined {
     return this.#callOf(callId)?.partial;
   }
 
-  /** What a call brought; asked for once. */
+  /** Returns the result of a call once, and removes it. */
   takeResult(callId: string): RpcToolResult | undefined {
     const result = this.#results.get(callId);
     this.#results.delete(callId);
@@ -113,7 +113,7 @@ export class HostTools {
   }
 }
 
-/** The definitions in a frame; refuses with the sentences that clients know. */
+/** Parses the tool definitions. Throws the errors that clients know. */
 export function hostToolsIn(value: unknown, taken: readonly string[]): readonly RpcHostTool[] {
   if (!Array.isArray(value))
     throw new PolypodError('bad-request', 'set_host_tools needs "tools", which is a list');
@@ -151,7 +151,7 @@ function hostToolIn(tool: JsonObject, index: number): RpcHostTool {
   };
 }
 
-/** Those that the model is given. */
+/** The tools for the model. */
 export function clientTools(tools: readonly RpcHostTool[]): readonly ClientTool[] {
   return tools
     .filter(({ hidden }) => !hidden)
@@ -168,7 +168,7 @@ function resultIn(value: unknown): RpcToolResult | undefined {
   };
 }
 
-/** What the model can read of it; a result without anything is an empty text. */
+/** The content for the model. An empty result becomes an empty text. */
 function contentIn({ content }: RpcToolResult): PodCommandOf<'tool-result'>['content'] {
   const parts = arrayOf(content).flatMap((part): PodCommandOf<'tool-result'>['content'] => {
     const { type, text, data, mimeType } = isObject(part) ? part : {};

@@ -3,13 +3,13 @@ import { resolve, sep } from 'node:path';
 import type { UserContent } from '../arguments.ts';
 import { fileText, TOO_LARGE } from '../encode/file-mentions.ts';
 
-/** A larger file is named and not shown: the agent can read the part that it needs. */
+/** A larger file is mentioned but not included: the agent can read the part that it needs. */
 const MOST_BYTES = 256 * 1024;
 const MOST_FILES = 20;
 
 /**
- * What a person said, with the files of the working directory that it names as `@path` behind it, each as a text of its own.
- * Whatever else stands behind an `@` is let be.
+ * Appends the files of the working directory that a message mentions as `@path`, each as a separate text. Any other text after an `@` is
+ * ignored.
  */
 export async function withMentions(said: UserContent, cwd: string): Promise<UserContent> {
   const text = said.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
@@ -17,14 +17,14 @@ export async function withMentions(said: UserContent, cwd: string): Promise<User
   if (names.length === 0) return said;
   const root = await realpath(cwd);
   const found = await Promise.all([...new Set(names)].slice(0, MOST_FILES).map((name) => fileOf(name, root)));
-  // One name may stand there twice, in two sentences.
+  // A message may mention a file twice.
   const texts = new Set(found.filter((file) => file !== undefined));
   return [...said, ...[...texts].map((file) => ({ type: 'text', text: file }) as const)];
 }
 
 const MENTION = /(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))/g;
 
-/** Undefined when there is no such file, or it lies elsewhere, or is no text. A sentence may end right behind its name. */
+/** Undefined if there is no such file, or it is outside the directory, or not text. Punctuation may follow the name. */
 async function fileOf(name: string, root: string): Promise<string | undefined> {
   for (const path of new Set([name, name.replace(/[.,;:!?)\]]+$/, '')])) {
     const body = await bodyOf(resolve(root, path), root).catch(() => undefined);

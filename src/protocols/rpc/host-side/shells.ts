@@ -5,9 +5,9 @@ import type { RpcBashResult } from '../wire.ts';
 
 export type ShellEnd = PodEventOf<'shell-end'>;
 
-/** Commands that the client runs: whoever asked for one gets its end, whichever comes first. */
+/** Commands that the client runs. Matches the end of a command with its caller, in either order. */
 export class Shells {
-  /** Resolves when the last one has begun, or was refused. */
+  /** Resolves when the last command has started or was refused. */
   opening: Promise<unknown> = Promise.resolve();
   readonly #ended = new Map<string, ShellEnd>();
   readonly #waiting = new Map<string, (end: ShellEnd) => void>();
@@ -25,7 +25,7 @@ export class Shells {
     return new Promise((resolve) => this.#waiting.set(shellId, resolve));
   }
 
-  /** One of somebody else's may be kept in vain: not many are. */
+  /** The end may belong to another client's command and never be requested, so only a few are kept. */
   #keep(event: ShellEnd): void {
     this.#ended.set(event.shellId, event);
     const [oldest] = this.#ended.keys();
@@ -35,7 +35,7 @@ export class Shells {
 
 const MOST_KEPT = 20;
 
-/** What a command that has ended brought. Of a long output the end is told, as far as it can still be read. */
+/** The result of a command that has ended. Of a long output it contains the end, if that is still available. */
 export async function bashResult({ status, output }: ShellEnd): Promise<RpcBashResult> {
   const details = output.details ?? {};
   const exitCode = numberOf(details.exitCode);
@@ -67,10 +67,10 @@ function noticeOf({ endedBy, durationMs }: JsonObject): string {
   return `[Command timed out after ${Math.round((numberOf(durationMs) ?? 0) / 1000)} seconds]`;
 }
 
-/** As much as clients of the protocol are used to. */
+/** The limit that clients of the protocol expect. */
 const MOST_BYTES = 50 * 1024;
 
-/** The last lines of the file with all of an output; undefined when it has not all of it. */
+/** The last lines of the output file; undefined if the file is incomplete. */
 async function endOf(path: string, total: number | undefined): Promise<string | undefined> {
   const file = await open(path);
   try {
@@ -86,7 +86,7 @@ async function endOf(path: string, total: number | undefined): Promise<string | 
   }
 }
 
-/** A line end begins another line, which may be empty. */
+/** Every line end starts another line, which may be empty. */
 function linesOf(text: string): number {
   return text === '' ? 0 : text.split('\n').length;
 }

@@ -4,13 +4,13 @@ import type { RpcEvent, RpcTodoPhase } from '../wire.ts';
 
 export interface TodoBoardParts {
   readonly say: (event: RpcEvent) => void;
-  /** Makes the agent's own list the same. */
+  /** Updates the agent's own list. */
   readonly store: (items: Snapshot['todos']) => Promise<void>;
-  /** How long a task that is done stays on the list. */
+  /** How long a completed task stays on the list. */
   readonly clearAfterMs: number;
 }
 
-/** The client's view of the agent's list: in phases, with ids; what is done leaves it after a while. */
+/** The client's view of the agent's list: with phases and ids. Completed tasks are removed after a delay. */
 export class TodoBoard {
   readonly #parts: TodoBoardParts;
   readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -25,13 +25,13 @@ export class TodoBoard {
   }
 
   async set(phases: readonly RpcTodoPhase[]): Promise<void> {
-    // First, so that the agent's list is known when it is told.
+    // Set first, so that the event of the agent's list is recognised.
     this.#phases = phases;
     await this.#parts.store(itemsOf(phases));
     this.#watchDone();
   }
 
-  /** The agent, or somebody else, has changed the list. */
+  /** The agent, or another client, has changed the list. */
   follow(items: Snapshot['todos']): void {
     this.#phases = followed(this.#phases, items);
     this.#watchDone();

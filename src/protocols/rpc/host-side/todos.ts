@@ -5,7 +5,7 @@ import type { RpcTodo, RpcTodoPhase } from '../wire.ts';
 
 type TodoItem = Snapshot['todos'][number];
 
-/** The phases in a frame: their known keys, and nothing repaired. */
+/** Parses the phases of a frame: known keys only, without repair. */
 export function phasesIn(value: unknown): readonly RpcTodoPhase[] {
   if (!Array.isArray(value))
     throw new PolypodError('bad-request', 'set_todos needs "phases", which is a list');
@@ -35,7 +35,7 @@ function taskIn({ id, content, status, notes }: JsonObject): RpcTodo {
 
 const STATUSES = ['pending', 'in_progress', 'completed', 'abandoned'] as const;
 
-/** As the agent's own list has them: what was abandoned is done with. */
+/** Converts tasks to the agent's list. Abandoned tasks count as done. */
 export function itemsOf(phases: readonly RpcTodoPhase[]): readonly TodoItem[] {
   return phases.flatMap(({ tasks }) => tasks.map(itemOf));
 }
@@ -45,8 +45,8 @@ function itemOf({ content, status }: RpcTodo): TodoItem {
 }
 
 /**
- * The phases after the agent has changed its list, which knows neither phases nor ids: a step keeps its place in the phase
- * where it was, a new one comes beside the one before it.
+ * Merges a change of the agent's list, which has neither phases nor ids: a known step keeps its phase, and a new one is added after its
+ * predecessor.
  */
 export function followed(
   phases: readonly RpcTodoPhase[],
@@ -94,7 +94,7 @@ export function openTasks(phases: readonly RpcTodoPhase[]): readonly OpenTodo[] 
   );
 }
 
-/** Without a task, and without a phase that has none left. */
+/** Removes a task, and a phase that becomes empty. */
 export function without(phases: readonly RpcTodoPhase[], taskId: string): readonly RpcTodoPhase[] {
   return phases
     .map(({ id, name, tasks }) => ({ id, name, tasks: tasks.filter((task) => task.id !== taskId) }))

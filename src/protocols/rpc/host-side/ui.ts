@@ -5,7 +5,7 @@ import type { RpcEvent, RpcUiRequest } from '../wire.ts';
 type Dialog = Extract<RpcUiRequest, { readonly method: 'select' | 'confirm' | 'input' | 'editor' }>;
 type Notice = Exclude<RpcUiRequest, Dialog>;
 
-/** Questions and notices for the person behind the client. Whatever the client does, every question gets an answer. */
+/** Dialogs and notices for the person at the client. Every dialog resolves, whatever the client does. */
 export class UiRequests {
   readonly #say: (event: RpcEvent) => void;
   readonly #newId: () => string;
@@ -20,7 +20,7 @@ export class UiRequests {
     this.#say({ type: 'extension_ui_request', id: this.#newId(), ...notice });
   }
 
-  /** False when it is refused, dismissed, or not answered in time. */
+  /** False if it is refused, dismissed or times out. */
   async confirm(
     request: Omit<Extract<Dialog, { method: 'confirm' }>, 'method'>,
     signal?: AbortSignal,
@@ -29,7 +29,7 @@ export class UiRequests {
     return confirmed === true;
   }
 
-  /** Undefined when it is dismissed, or not answered in time. */
+  /** Undefined if it is dismissed or times out. */
   async text(
     request: Exclude<Dialog, { method: 'confirm' }>,
     signal?: AbortSignal,
@@ -38,12 +38,12 @@ export class UiRequests {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** A client's answer; one that comes late, or to nothing, is let go. */
+  /** Handles a client's response. A late or unknown one is ignored. */
   answer(reply: JsonObject): void {
     if (typeof reply.id === 'string') this.#open.get(reply.id)?.(reply);
   }
 
-  /** Nobody will answer any more. */
+  /** Dismisses all dialogs, because nobody will answer. */
   close(): void {
     for (const settle of this.#open.values()) settle(DISMISSED);
   }
@@ -64,7 +64,7 @@ export class UiRequests {
       this.#open.set(id, settle);
       this.#say({ type: 'extension_ui_request', id, ...request });
       forget = onAbort(signal, () => {
-        // The host may close a dialog whose answer nobody waits for any more.
+        // Lets the host close a dialog that is no longer needed.
         this.tell({ method: 'cancel', targetId: id });
         settle(DISMISSED);
       });

@@ -1,17 +1,17 @@
-/** A command that takes longer than this lets others pass. Quick ones are answered in the order they came in. */
+/** Other commands may overtake a command that takes longer than this. Quick ones are answered in order. */
 const GRACE_MS = 500;
 
 /**
- * Runs the commands of a client one after the other. While one of them waits for something long, those behind it that may
- * overtake are run meanwhile; the others keep their order.
+ * Runs the commands of a client one after the other. While one of them is in a long wait, later commands that may overtake it are run; the
+ * others keep their order.
  */
 export class CommandOrder {
   readonly #graceMs: number;
-  /** Until all commands so far that keep their order are done. */
+  /** Resolves when all ordered commands so far are done. */
   #ordered: Promise<unknown> = Promise.resolve();
-  /** Until all commands so far that may overtake are done. */
+  /** Resolves when all overtaking commands so far are done. */
   #overtaking: Promise<unknown> = Promise.resolve();
-  /** Those that have overtaken something and are not done. */
+  /** Commands that have overtaken another one and are not done. */
   readonly #passing = new Set<Promise<void>>();
   readonly #waiting = new Set<() => void>();
   #longWaits = 0;
@@ -20,17 +20,17 @@ export class CommandOrder {
     this.#graceMs = graceMs;
   }
 
-  /** Runs it once everything before it is done; nothing overtakes a barrier. `work` must not reject. */
+  /** Runs the command after all commands before it. Nothing overtakes a barrier. `work` must not reject. */
   inOrder(work: () => void | Promise<void>, isBarrier = false): Promise<void> {
     const before = Promise.all([this.#ordered, this.#overtaking]);
-    // What has overtaken it may still be under way, and must not see its effects halfway.
+    // An overtaking command may still be running, and must not see partial effects.
     const done = before.then(() => Promise.all(this.#passing)).then(work);
     this.#ordered = done;
     if (isBarrier) this.#overtaking = Promise.all([this.#overtaking, done]);
     return done;
   }
 
-  /** Runs it once everything before it is done, or waits for something long. `work` must not reject. */
+  /** Runs the command once all commands before it are done or in a long wait. `work` must not reject. */
   overtaking(work: () => void | Promise<void>): Promise<void> {
     const { inFront, before } = { inFront: this.#ordered, before: this.#overtaking };
     const done = before.then(() => this.#passable(inFront)).then(() => this.#pass(work));
@@ -38,13 +38,13 @@ export class CommandOrder {
     return done;
   }
 
-  /** What has not come through here: nothing behind it begins before it is done. It must not reject. */
+  /** Adds work that runs outside this queue: later commands wait for it. It must not reject. */
   add(done: Promise<void>): void {
     this.#ordered = Promise.all([this.#ordered, done]);
     this.#overtaking = Promise.all([this.#overtaking, done]);
   }
 
-  /** Whether a command waits for something that takes long. */
+  /** Whether a command is in a long wait. */
   get isWaitingLong(): boolean {
     return this.#longWaits > 0;
   }
@@ -54,7 +54,7 @@ export class CommandOrder {
     await Promise.all([this.#ordered, this.#overtaking]);
   }
 
-  /** For the command that is being run: what it waits for may take long. */
+  /** Awaits a promise on behalf of the running command; others may overtake it meanwhile. */
   async longWait<T>(awaited: Promise<T>): Promise<T> {
     let isLong = false;
     const grace = setTimeout(() => {
@@ -70,7 +70,7 @@ export class CommandOrder {
     }
   }
 
-  /** Resolves when what is in front is done, or lets others pass. */
+  /** Resolves when the commands in front are done or in a long wait. */
   #passable(inFront: Promise<unknown>): void | Promise<void> {
     if (this.#longWaits > 0) return;
     return new Promise((resolve) => {

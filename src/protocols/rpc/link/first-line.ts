@@ -1,8 +1,8 @@
 const NEWLINE = 10;
-/** More than any system prompt on a command line has. */
+/** Longer than any system prompt on a command line. */
 const LONGEST = 4 * 1024 * 1024;
 
-/** The first line of a stream, and the bytes behind it; undefined when the stream ends before it does, or it does not end. */
+/** Reads the first line of a stream and the bytes after it; undefined if the stream ends first or the line is too long. */
 export async function firstLine(
   chunks: AsyncIterator<Uint8Array, undefined>,
 ): Promise<{ readonly line: string; readonly rest: Uint8Array } | undefined> {

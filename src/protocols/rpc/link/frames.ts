@@ -1,13 +1,10 @@
 import { messageOf, readMessage } from '../../../base/index.ts';
 import { lineReader, MAX_LINE } from '../../../wire/index.ts';
 
-/** One line of a client: what stood in it, or why that cannot be read. */
+/** One line of a client: the parsed value, or why it is malformed. */
 export type Frame = { readonly value: unknown } | { readonly malformed: string };
 
-/**
- * Cuts a client's bytes into frames. Whatever the bytes are, every line that is not blank gives one frame, and a line that
- * is too long is let go until its end.
- */
+/** Splits a client's bytes into frames. Every line that is not blank yields one frame; a line that is too long is skipped up to its end. */
 export class FrameReader {
   readonly #maxLine: number;
   #lines;
@@ -25,7 +22,7 @@ export class FrameReader {
     const end = Math.max(bytes.lastIndexOf(LF) + 1, from);
     const frames = this.#lines.push(bytes.subarray(from, end)).flatMap(frameIn);
     try {
-      // No line ends in here, so nothing comes out; but it may be too much.
+      // The chunk has no line end, but the line may be too long now.
       this.#lines.push(bytes.subarray(end));
     } catch (thrown) {
       this.#lines = lineReader(this.#maxLine);
@@ -35,7 +32,7 @@ export class FrameReader {
     return frames;
   }
 
-  /** The last line, if it had no end. */
+  /** Returns the last line if it has no line end. */
   end(): readonly Frame[] {
     return this.#isSkipping ? [] : this.#lines.end().flatMap(frameIn);
   }

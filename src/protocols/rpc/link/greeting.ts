@@ -1,14 +1,14 @@
 import { arrayOf, isObject, stringOf, tryParse } from '../../../base/index.ts';
 
-/** The daemon's socket of this protocol, in the runtime directory. */
+/** The file name of the daemon's socket for this protocol, in the runtime directory. */
 export const RPC_SOCKET = 'rpc.sock';
 
-/** The first line of every client: from here on commands are answered. */
+/** The first line to every client: commands are accepted from now on. */
 export function readyLine(version: string): string {
   return JSON.stringify({ type: 'ready', version });
 }
 
-/** How the daemon answers the header of a link. All that follows is the client's. */
+/** The daemon's reply to the header of a link. Everything after it belongs to the client. */
 export type Greeting =
   | { readonly open: true; readonly notices: readonly string[] }
   | { readonly refused: string };

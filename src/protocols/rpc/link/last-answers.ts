@@ -21,7 +21,7 @@ export async function lastAnswers({ link, out, session }: LastParts, ended: Prom
     if (await settlesWithin(idle, PATIENCE_MS)) return;
     // A client that does not read must not keep the process alive.
     if (out.isOverfull) return;
-    // The client cannot answer dialogs any more.
+    // The client can no longer answer dialogs.
     session.dismissDialogs();
     link.endLongCommand();
   }

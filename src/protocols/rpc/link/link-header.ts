@@ -6,19 +6,19 @@ const { anyText, fields, flag, listOf, text } = shape;
 const HEADER = fields(
   {
     cwd: text(),
-    /** Whose commands these are. */
+    /** The user who sends the commands. */
     by: text(),
   },
   {
     provider: text(),
     model: text(),
     thinking: anyText,
-    /** The only models, as `--models` names them. */
+    /** The available models, as in `--models`. */
     models: listOf(text()),
     resume: text(),
     fork: text(),
     isContinued: flag,
-    /** Where session files go, if the client's host program has a place for them. */
+    /** The directory for session files, if the host program sets one. */
     sessionDirectory: text(),
     system: anyText,
     appendSystem: anyText,
@@ -31,7 +31,7 @@ const HEADER = fields(
   },
 );
 
-/** The first line of a link to the daemon: what `polypod --mode rpc` was told, where, and by whom. Never a key. */
+/** The first line of a link to the daemon: the options, working directory and user of `polypod --mode rpc`. Never contains a key. */
 export type LinkHeader = shape.ValueOf<typeof HEADER>;
 
 export function readLinkHeader(line: string): LinkHeader {

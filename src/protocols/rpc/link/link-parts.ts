@@ -11,11 +11,11 @@ export interface LinkSurroundings {
   readonly host: Host;
   readonly inventory: Inventory;
   readonly version: string;
-  /** Told of everything that a client is refused. */
+  /** Called for every request that is refused. */
   readonly onRefused: () => void;
 }
 
-/** What a link to the daemon is served with, and what the person should know. Refuses what the header asks for in vain. */
+/** What a link to the daemon is served with, and notices for the person. Throws if the header cannot be satisfied. */
 export async function linkParts(
   header: LinkHeader,
   { host, inventory, version, onRefused }: LinkSurroundings,
@@ -53,7 +53,7 @@ export async function linkParts(
     directory: header.sessionDirectory,
   };
   const open = () => firstPod(host, sessions, header, inventory.session);
-  // That there is no such session is told before the link is open.
+  // A missing session is reported before the link is open.
   const first = await open();
   const parts: RpcParts = {
     host,
@@ -84,14 +84,14 @@ export async function linkParts(
 
 const NO_SCOPE: ModelScope<OfferedModel> = { models: [], unmatched: [] };
 
-/** A new session begins with the first model of its scope, unless another one is named. */
+/** A new session uses the first model of its scope, unless the options name another one. */
 function wishOf(header: LinkHeader, { models: [first] }: ModelScope<OfferedModel>): ModelSelection {
   const wish = modelSelection(header);
   const isNew = header.resume === undefined && header.fork === undefined && header.isContinued !== true;
   return first === undefined || !isNew || wish.reference !== undefined ? wish : firstOf(first, wish);
 }
 
-/** The servers of the daemon are there for all its sessions; what is left out are their tools. */
+/** The daemon's MCP servers are shared by all sessions, so the limit excludes their tools instead. */
 function withoutMcp(limit: ToolLimit | undefined): ToolLimit {
   return { ...limit, without: [...(limit?.without ?? []), 'mcp__*'] };
 }

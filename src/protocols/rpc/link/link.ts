@@ -9,18 +9,18 @@ import type { Outbox } from '../encode/outbox.ts';
 import type { ExtensionContent } from '../parts.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 
-/** The name of a command as it is sent back; no name of ours is longer. */
+/** The name of a command for the response, truncated. No known name is longer. */
 function typeName(type: unknown): string {
   return (typeof type === 'object' && type !== null ? JSON.stringify(type) : String(type)).slice(0, 200);
 }
 
-/** Commands that take effect at once, whatever is under way. */
+/** Commands that take effect at once, whatever is in progress. */
 const URGENT: ReadonlySet<string> = new Set(['abort', 'abort_bash', 'abort_retry']);
 /** Commands that cancel the run when they are received. */
 const CANCELLING: ReadonlySet<string> = new Set(['abort', 'abort_and_prompt']);
-/** Commands that leave the session: what stands behind them is about the next one. */
+/** Commands that change the session: later commands apply to the next session. */
 const LEAVING: ReadonlySet<string> = new Set(['new_session', 'switch_session', 'branch', 'fork', 'clone']);
-/** Commands that wait for a long one in front of them, since they may need its outcome. All others may overtake it. */
+/** Commands that wait for a long one before them, since they may depend on its outcome. All others may overtake it. */
 const ORDERED: ReadonlySet<string> = new Set([
   'prompt',
   'abort_and_prompt',
@@ -30,19 +30,21 @@ const ORDERED: ReadonlySet<string> = new Set([
   ...LEAVING,
 ]);
 const WHEN_BUSY = { steer: 'steer', followUp: 'follow-up' } as const;
-/** Commands that an `abort` behind them is about. */
+/** Commands that a later `abort` applies to. */
 const PROMPTS: ReadonlySet<string> = new Set(['prompt', 'abort_and_prompt']);
 
 export interface RpcLinkOptions {
-  /** Whether failures that have no id in the protocol get one all the same. */
+  /** Whether errors that have no id in the protocol carry one anyway. */
   readonly echoErrors: boolean;
-  /** A command has been answered. */
+  /** Called after each response. */
   readonly onAnswered: () => void;
-  /** The client has been refused something. */
+  /** Called for every request that is refused. */
   readonly onRefused?: (() => void) | undefined;
 }
 
-/** One client: its frames are read and answered in order; what is urgent, or need not wait for a long command, is done meanwhile. */
+/**
+ * Serves one client. Its frames are handled and answered in order; urgent commands, and those that may overtake a long one, run meanwhile.
+ */
 export class RpcLink {
   readonly #session: RpcSession;
   readonly #out: Outbox;
@@ -50,11 +52,11 @@ export class RpcLink {
   readonly #onAnswered: () => void;
   readonly #onRefused: (() => void) | undefined;
   readonly #order = new CommandOrder();
-  /** Until all prompts so far have been taken. */
+  /** Resolves when all prompts so far are accepted. */
   #prompts: Promise<unknown> = Promise.resolve();
-  /** Until the last `bash` so far has begun. */
+  /** Resolves when the last `bash` so far has started. */
   #bash: Promise<unknown> = Promise.resolve();
-  /** How many of the client's own commands run. */
+  /** The number of running `bash` commands. */
   #shells = 0;
   #waiting = 0;
 
@@ -66,7 +68,7 @@ export class RpcLink {
     this.#onRefused = options.onRefused;
   }
 
-  /** Commands that have not been answered. */
+  /** The number of unanswered commands. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -76,7 +78,7 @@ export class RpcLink {
     return this.#order.idle();
   }
 
-  /** Cancels the `bash` or `compact` that takes long; it is answered as a cancelled one. */
+  /** Cancels the `bash` or `compact` in progress; its response says so. */
   endLongCommand(): void {
     if (!this.#order.isWaitingLong) return;
     this.#session.handle({ type: this.#shells > 0 ? 'abort-shell' : 'cancel' }).catch(() => {});
@@ -99,7 +101,7 @@ export class RpcLink {
     else this.#ordinary(wish, command);
   }
 
-  /** What an extension says to the agent: the client has not asked for it, and is only told when it fails. */
+  /** Sends a message of an extension to the agent. The client did not request it and is notified only of a failure. */
   send(content: readonly ExtensionContent[], whenBusy?: 'steer' | 'followUp'): void {
     void this.#enqueue(true, async () => {
       const prompt = {
@@ -118,7 +120,7 @@ export class RpcLink {
     });
   }
 
-  /** What the client says about our own requests is never answered. */
+  /** Handles responses of the client to our requests. They are never answered. */
   #isAnswer(fields: JsonObject): boolean {
     switch (fields.type) {
       case 'extension_ui_response':
@@ -133,21 +135,21 @@ export class RpcLink {
     }
   }
 
-  /** At once, but not before the prompt or the command that it is about. */
+  /** Runs at once, but after the prompt or command that it applies to. */
   #urgent(wish: RpcCommand, command: Command): void {
     this.#waiting += 1;
     const before = wish.type === 'abort_bash' ? this.#beforeAbortBash() : this.#prompts;
-    // It overtakes what stands before it, and nothing that stands behind it overtakes it.
+    // It overtakes the commands before it, and later ones do not overtake it.
     this.#order.add(before.then(() => this.#perform(wish, command)).finally(() => this.#done()));
   }
 
-  /** A command that runs is ended now; one that was just asked for has to begin first. */
+  /** A running command is ended now; one that was just requested must start first. */
   #beforeAbortBash(): Promise<unknown> {
     return this.#shells > 0 ? Promise.resolve() : this.#bash;
   }
 
   #ordinary(wish: RpcCommand, command: Command): void {
-    // A prompt during a run is queued or refused: it need not wait for anything.
+    // A prompt during a run is queued or refused, so it does not need to wait.
     const isOrdered = ORDERED.has(wish.type) && !(wish.type === 'prompt' && this.#session.isBusy);
     const done = this.#enqueue(isOrdered, () => this.#perform(wish, command), LEAVING.has(wish.type));
     if (PROMPTS.has(wish.type)) this.#prompts = Promise.all([this.#prompts, done]);
@@ -165,12 +167,12 @@ export class RpcLink {
     });
   }
 
-  /** At once, whatever has to be sent to the client before it learns of the end. */
+  /** Cancels at once, even if the client must read earlier output before it learns of the end. */
   #cancelRun(): Promise<CancelledRun | undefined> {
     return cancelRun(this.#session).catch(() => undefined);
   }
 
-  /** Not before the client has taken most of what was said to it. */
+  /** Starts after the client has read most of the earlier output. */
   #enqueue(isOrdered: boolean, work: () => void | Promise<void>, isBarrier = false): Promise<void> {
     this.#waiting += 1;
     const next = () => (this.#out.isOverfull ? this.#out.drained().then(work) : work());
@@ -206,7 +208,7 @@ export class RpcLink {
     });
   }
 
-  /** Every command that could be read is answered under its id and name, whatever went wrong. */
+  /** Every parsed command is answered with its id and name, whatever the error. */
   #fail({ id, type }: RpcCommand, thrown: unknown): void {
     const head = id === undefined ? {} : { id };
     this.#refuse({ ...head, command: type }, refusalText(thrown));

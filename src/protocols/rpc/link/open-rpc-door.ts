@@ -8,10 +8,10 @@ import type { RpcNeeds } from '../needs.ts';
 import { encodeGreeting, RPC_SOCKET } from './greeting.ts';
 import { serveSocket } from './serve-socket.ts';
 
-/** What a client that does not read may hold up. */
+/** How long closing waits for a client that does not read. */
 const PATIENCE_MS = 1_000;
 
-/** Opens the door of a daemon: a socket on which every `polypod --mode rpc` of this user is a link. */
+/** Opens the RPC door of a daemon: a socket on which every `polypod --mode rpc` of this user is a link. */
 export async function openRpcDoor({
   host,
   directory,
@@ -34,7 +34,7 @@ export async function openRpcDoor({
     socket.once('close', () => sockets.delete(socket));
     const served = serveSocket(socket, { host, inventory, version, onRefused }, over.signal).catch(
       (thrown: unknown) => {
-        // A client that broke off is no failure of ours.
+        // A client that disconnects is not an internal error.
         if (!socket.destroyed) log.warn('an RPC link failed', { reason: messageOf(thrown) });
         socket.destroy();
       },

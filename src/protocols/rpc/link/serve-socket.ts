@@ -6,13 +6,13 @@ import { readLinkHeader } from './link-header.ts';
 import { linkParts, type LinkSurroundings } from './link-parts.ts';
 import { serveRpc } from './serve.ts';
 
-/** Serves one link on a socket: a header comes in, a greeting goes out, and from there on it is the protocol. */
+/** Serves one link on a socket: reads the header, sends the greeting, and then serves the protocol. */
 export async function serveSocket(
   socket: Socket,
   around: LinkSurroundings,
   signal: AbortSignal,
 ): Promise<void> {
-  // The client's end of its input is no end of the answers.
+  // The client may end its input before it has read all answers.
   const chunks: AsyncIterator<Uint8Array, undefined> = socket.iterator({ destroyOnReturn: false });
   const first = await firstLine(chunks);
   if (first === undefined) return void socket.destroy();

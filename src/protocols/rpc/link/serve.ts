@@ -9,18 +9,18 @@ import { Outbox } from '../encode/outbox.ts';
 import type { RpcParts } from '../parts.ts';
 import { RpcSession } from '../sessions/rpc-session.ts';
 
-/** Where a client's bytes come from and go to. */
+/** The input and output of a client. */
 export interface RpcStreams {
   readonly input: AsyncIterable<Uint8Array>;
   readonly output: Writable;
 }
 
-/** Commands that have not been answered: past this nothing more is read from a client. */
+/** The maximum number of unanswered commands. Beyond it, the link stops reading. */
 const MOST_WAITING = 1_000;
 /** How long extensions may take to finish when the link ends. */
 const LAST_WORDS_MS = 300;
 
-/** Serves one client until its input ends, the signal fires, or an extension wants an end. What may fail at the start comes before `ready`. */
+/** Serves one client until its input ends, the signal fires, or an extension requests the end. Errors at the start occur before `ready`. */
 export async function serveRpc(
   { input, output }: RpcStreams,
   parts: RpcParts,
@@ -56,7 +56,7 @@ export async function serveRpc(
   } finally {
     forget();
     await settlesWithin(parts.extensions.close(), LAST_WORDS_MS);
-    // Nothing more is said: a client that does not read must not hold us up.
+    // No output follows: a client that does not read must not delay the end.
     out.close();
     if (parts.outlivesClient === true && session.hostTools.tools.length > 0)
       await offer(session, []).catch(() => {});

@@ -3,7 +3,7 @@ import type { Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../../pod/
 import type { CancelledRun } from '../arguments.ts';
 import type { EventForwarder } from './pump.ts';
 
-/** Waits for an event, until it has come or nobody wants it any more. */
+/** Waits for an event until it occurs or `forget` is called. */
 export interface Listening {
   readonly heard: Promise<PodEvent>;
   readonly forget: () => void;

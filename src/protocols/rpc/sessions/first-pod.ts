@@ -4,18 +4,18 @@ import { openSessionFile } from './open-session-file.ts';
 import type { RpcSessions } from '../parts.ts';
 import { calledIn, fileIn, latestIn } from './session-directory.ts';
 
-/** Which session the command line asks for. */
+/** The session that the command line selects. */
 export interface SessionSelection {
-  /** A path, an id, or the beginning of one. */
+  /** A path, an id or a prefix of an id. */
   readonly resume?: string;
   readonly fork?: string;
   readonly isContinued?: boolean;
 }
 
-/** What finds a session by a word, among those there are. */
+/** Resolves a session reference. */
 export type FindSession = (word: string) => Promise<{ readonly id: string }>;
 
-/** The session that the command line asks for; a new one if it names none. */
+/** Opens the session that the command line selects; a new one if it selects none. */
 export async function firstPod(
   host: Host,
   sessions: RpcSessions,
@@ -47,7 +47,7 @@ export async function firstPod(
   const known = await pod();
   if (known === undefined)
     return host.create({ cwd, lazy: true, ...(settings && { settings }), ...fileIn(directory) });
-  // Both open the session, so that one that another process has open is refused before `ready`.
+  // Both open the session, so that a session that another process has open is refused before `ready`.
   if (flags === undefined) await known.snapshot();
   else await known.handle({ type: 'configure', set: flags });
   return known;
@@ -62,7 +62,7 @@ type Said = Pick<
   'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
 >;
 
-/** What the command line says about a session; undefined when it says nothing. */
+/** The session settings of the command line; undefined if there are none. */
 export function settingsFor({
   model,
   thinking,
@@ -87,8 +87,8 @@ export function choiceOf({ provider, id }: Pick<OfferedModel, 'provider' | 'id'>
 }
 
 /**
- * What new sessions begin with: the model that answers belongs to the session from the start, so that it goes on with it.
- * The simulated model does not, unless it was asked for: it is there for want of another.
+ * The settings of new sessions. The model that answers is stored in the session, so that a continuation uses it. The simulated model is
+ * stored only if it was requested: otherwise it is a fallback.
  */
 export function newSettings(
   flags: SettingsChange | undefined,

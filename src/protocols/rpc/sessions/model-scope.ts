@@ -1,6 +1,6 @@
 import { THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
 
-/** As much of a model as a pattern is compared with. */
+/** The properties of a model that a pattern can match. */
 export interface NamedModel {
   readonly provider: string;
   readonly id: string;
@@ -9,20 +9,20 @@ export interface NamedModel {
 
 export interface ScopedModel<M> {
   readonly model: M;
-  /** How much it is to think, if its pattern says so. */
+  /** The thinking level, if the pattern has one. */
   readonly thinking?: ThinkingLevel;
 }
 
 export interface ModelScope<M> {
-  /** In the order of the patterns, each once. */
+  /** In the order of the patterns, without duplicates. */
   readonly models: readonly ScopedModel<M>[];
-  /** Patterns that no model fits. */
+  /** Patterns that match no model. */
   readonly unmatched: readonly string[];
 }
 
 /**
- * The models that `--models` names: by `provider/id`, an id, a part of an id or name, or a glob (`anthropic/*`, `*sonnet*`), each
- * of which may end in a level: `gpt-6:high`.
+ * Resolves the models in `--models`: by `provider/id`, an id, a part of an id or name, or a glob (`anthropic/*`, `*sonnet*`), each with an
+ * optional thinking level: `gpt-6:high`.
  */
 export function modelScope<M extends NamedModel>(
   models: readonly M[],
@@ -38,7 +38,7 @@ export function modelScope<M extends NamedModel>(
   return { models: scoped, unmatched };
 }
 
-/** An id may have a colon of its own, so the whole pattern is tried first. */
+/** An id may contain a colon, so the whole pattern is tried first. */
 function matches<M extends NamedModel>(models: readonly M[], pattern: string): readonly ScopedModel<M>[] {
   const whole = fitting(models, pattern);
   if (whole.length > 0) return whole.map((model) => ({ model }));
@@ -64,7 +64,7 @@ function fitting<M extends NamedModel>(models: readonly M[], pattern: string): r
   return best(partial);
 }
 
-/** Of several versions the newest, and a name that follows the versions before one with a date. */
+/** Of several versions the newest; an alias is preferred to a version with a date. */
 function best<M extends NamedModel>(models: readonly M[]): readonly M[] {
   const isDated = ({ id }: M): boolean => /-\d{8}$/.test(id);
   const sorted = models.toSorted(
@@ -75,7 +75,7 @@ function best<M extends NamedModel>(models: readonly M[]): readonly M[] {
   return sorted.slice(0, 1);
 }
 
-/** `*` is any text, `?` any character, `[ab]` and `[!ab]` one of some; upper and lower case are the same. */
+/** `*` matches any text, `?` any character, `[ab]` and `[!ab]` a set; case is ignored. */
 function globOf(pattern: string): RegExp {
   const source = pattern.replaceAll(
     /\*+|\?|\[(!?)([^\]]+)\]|[^*?[]+|\[/g,
@@ -89,12 +89,12 @@ function globOf(pattern: string): RegExp {
   try {
     return new RegExp(`^${source}$`, 'iu');
   } catch {
-    // A range the wrong way round, as in [z-a], fits nothing.
+    // An inverted range such as [z-a] matches nothing.
     return /(?!)/;
   }
 }
 
-/** What the person should know about `--models`. */
+/** Notices about `--models` for the person. */
 export function scopeNotices({ models, unmatched }: ModelScope<unknown>): readonly string[] {
   const missing = unmatched.map((pattern) => `no model matches "${pattern}" of --models`);
   return models.length > 0 || missing.length === 0

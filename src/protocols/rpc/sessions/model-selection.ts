@@ -1,13 +1,13 @@
 import { type OfferedModel, THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
 import type { ScopedModel } from './model-scope.ts';
 
-/** Which model is asked for: how it is called, and how much it is to think. */
+/** A requested model: its reference and its thinking level. */
 export interface ModelSelection {
   readonly reference?: string;
   readonly thinking?: ThinkingLevel;
 }
 
-/** `--provider X --model Y`, where Y may be `X/id` and may end in a level: `gpt-6:high`. */
+/** Parses `--provider X --model Y`, where Y may be `X/id` and may end in a level: `gpt-6:high`. */
 export function modelSelection({
   provider,
   model,
@@ -32,7 +32,7 @@ function joined(provider: string | undefined, id: string): string {
   return provider === undefined || id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
 }
 
-/** The wish for a model of a scope; `--thinking` goes before its own level. */
+/** Selects a model of a scope. `--thinking` takes precedence over the level of its pattern. */
 export function firstOf(
   { model, thinking }: ScopedModel<Pick<OfferedModel, 'provider' | 'id'>>,
   wish: ModelSelection,

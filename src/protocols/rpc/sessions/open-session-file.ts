@@ -3,15 +3,15 @@ import { resolve } from 'node:path';
 import { messageOf, PolypodError, systemCodeOf } from '../../../base/index.ts';
 import type { Host, Pod, SettingsChange } from '../../../pod/index.ts';
 
-/** What a session begins with if its file is missing or empty. */
+/** The settings of a session whose file is missing or empty. */
 export interface Beginnings {
   readonly cwd: string;
   readonly settings?: SettingsChange | undefined;
 }
 
 /**
- * Opens the session in a file. A file that is missing or empty becomes a new session, as in pi and xcsh; unlike there, a
- * file that holds something else is never overwritten. When this refuses, it leaves nothing behind.
+ * Opens the session in a file. A file that is missing or empty becomes a new session, as in pi and xcsh; unlike there, a file with other
+ * content is never overwritten. If this fails, it creates nothing.
  */
 export async function openSessionFile(host: Host, file: string, beginnings: Beginnings): Promise<Pod> {
   const path = resolve(beginnings.cwd, file);
@@ -40,7 +40,7 @@ async function isMissingOrEmpty(path: string): Promise<boolean> {
   return state.isFile() && state.size === 0;
 }
 
-/** Refuses what no system takes for a path. */
+/** Refuses values that are not valid paths on any system. */
 export function refuseBadPath(file: string, name: string): void {
   if (file === '') throw new PolypodError('bad-request', `${name} must not be empty: name a session file`);
   if (file.length > LONGEST_PATH || file.includes('\0'))

@@ -4,15 +4,15 @@ import { isReaderTooSlow, type Pod, type PodEvent, type Snapshot } from '../../.
 export interface EventForwarderParts {
   readonly join: (snapshot: Snapshot) => Promise<void>;
   readonly tell: (event: PodEvent) => void | Promise<void>;
-  /** What is told until it is let go leaves together. */
+  /** Collects output until the returned function is called. */
   readonly hold: () => () => void;
-  /** Resolves when more may be told. */
+  /** Resolves when the client can receive more. */
   readonly drained: () => Promise<void>;
-  /** The pod's events have ended with an error: it was removed, or can no longer be written. */
+  /** The pod's events have ended with an error: the session was removed, or can no longer be written. */
   readonly failed: (error: PolypodError) => void;
 }
 
-/** Brings a pod's events to the link, as fast as the client takes them: what it has not taken stays in the pod's log. */
+/** Forwards a pod's events to the link as fast as the client reads them. Unread events stay in the pod's log. */
 export class EventForwarder {
   readonly pod: Pod;
   readonly #parts: EventForwarderParts;
@@ -29,34 +29,33 @@ export class EventForwarder {
     this.#start();
   }
 
-  /** Resolves when no more events come: the pod was removed, or has failed, or the pump was stopped. */
+  /** Resolves when no more events follow: the pod was removed or has failed, or the forwarder was stopped. */
   get ended(): Promise<void> {
     return this.#running;
   }
 
-  /** Whether the pod's events have ended. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Why they have ended; undefined for a pod that was closed. */
+  /** Why the events have ended; undefined for a pod that was closed. */
   get failure(): PolypodError | undefined {
     return this.#failure;
   }
 
-  /** Whether the link follows another pod by now. */
+  /** Whether the link has moved to another pod. */
   get isStopped(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** Follows again if the events had ended: the pod was closed, or there was no room for it. Resolves when it follows. */
+  /** Watches again if the events had ended: the pod was closed, or could not be loaded. Resolves when the watch is active. */
   async resume(): Promise<void> {
     if (!this.#isOver || this.isStopped) return;
     this.#start();
     await this.reached(0);
   }
 
-  /** Resolves when everything up to a number has been told, or nothing more will be. */
+  /** Resolves when all events up to a number have been forwarded, or no more will be. */
   reached(seq: number): Promise<void> {
     if (this.#seq >= seq || this.#stop.signal.aborted) return Promise.resolve();
     return Promise.race([
@@ -87,10 +86,10 @@ export class EventForwarder {
       const before = this.#seq;
       try {
         await this.#follow();
-        // Somebody has closed the pod: it is opened again, unless that brings nothing.
+        // The pod was closed: it is opened again, unless the last attempt yielded no event.
         if (this.#stop.signal.aborted || this.#seq === before) return;
       } catch (thrown) {
-        // Too far behind to be held in memory; what was missed is read from the log.
+        // The reader was too slow for the queue in memory: the missed events are read from the log.
         if (!isReaderTooSlow(thrown) || this.#stop.signal.aborted) throw thrown;
       }
     }

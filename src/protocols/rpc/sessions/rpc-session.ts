@@ -33,7 +33,7 @@ import type { RpcCompaction, RpcEvent } from '../wire.ts';
 /** The parts of a snapshot that `get_state` reports. */
 export type KnownState = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;
 
-/** Where a client sits: before one pod at a time, with all that the link keeps about it. */
+/** The current session of a client: one pod at a time, with the link's state for it. */
 export class RpcSession {
   readonly parts: RpcParts;
   readonly ui: UiRequests;
@@ -48,15 +48,15 @@ export class RpcSession {
   #encoder: EventEncoder;
   #pump: EventForwarder | undefined;
   #models: readonly OfferedModel[] = [];
-  /** The session's own, if it is not among the others: ids are newer than lists. */
+  /** The session's own model, if it is not in the list: ids can be newer than lists. */
   #unlisted: OfferedModel | undefined;
   #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
-  /** Those of the pod, as far as it has been told. */
+  /** The pod's settings after the events so far. */
   #settings: PodSettings = DEFAULT_SETTINGS;
-  /** The number of the event that is being told. */
+  /** The number of the event that is being encoded. */
   #seq = 0;
   #isBusy = false;
-  /** When it was last told that nothing runs. */
+  /** The number of the last event after which nothing runs. */
   #quietSeq = 0;
   #listeners = new Set<(event: PodEvent) => void>();
   #ids = 0;
@@ -90,7 +90,7 @@ export class RpcSession {
         this.say({ type: 'todo_reminder', todos, attempt, maxAttempts }),
       prompt: ({ text, customType }) => {
         this.#handle({ type: 'prompt', content: [{ type: 'text', text }], customType }, customType)
-          // Somebody else may be quicker: then the agent goes on anyway.
+          // If another client starts a run first, the agent continues anyway.
           .catch((thrown: unknown) => {
             if (!isPodBusy(thrown)) throw thrown;
           })
@@ -104,18 +104,18 @@ export class RpcSession {
     return this.followed.pod;
   }
 
-  /** What brings the events of the pod. */
+  /** The forwarder of the pod's events. */
   get followed(): EventForwarder {
     if (this.#pump === undefined) throw new PolypodError('internal', 'the link has no pod yet');
     return this.#pump;
   }
 
-  /** Whether a run is under way, as far as it has been told. */
+  /** Whether a run is in progress, according to the events so far. */
   get isBusy(): boolean {
     return this.#isBusy;
   }
 
-  /** Whether the pod's events have ended: it was removed, or closed, or can no longer be written. */
+  /** Whether the pod's events have ended: it was removed or closed, or can no longer be written. */
   get isCutOff(): boolean {
     return this.followed.isOver;
   }
@@ -124,13 +124,13 @@ export class RpcSession {
     return this.modelOf(this.#model);
   }
 
-  /** Says something after all that was said before. */
+  /** Sends an event after all pending updates. */
   say(event: RpcEvent): void {
     this.#updates.flush();
     this.#out.say(event);
   }
 
-  /** Something that the pod's event under way means. */
+  /** Sends an event that the current pod event produced. */
   #sayNumbered(event: RpcEvent): void {
     this.#updates.flush();
     this.#out.say({ ...event, seq: this.#seq });
@@ -141,16 +141,16 @@ export class RpcSession {
     return this.#handle(command, this.parts.by);
   }
 
-  /** Begins a run, or lets the message wait. */
+  /** Starts a run, or queues the message. */
   async prompt(command: PodCommandOf<'prompt'>): Promise<void> {
     const receipt = await this.handle(command);
     if (receipt.runId === undefined) return;
-    // It may be over by now.
+    // The run may already have ended.
     this.#isBusy ||= receipt.seq > this.#quietSeq;
     this.#continuations.onPrompt();
   }
 
-  /** Sits down before another pod. */
+  /** Moves to another pod. */
   async move(pod: Pod): Promise<void> {
     const before = this.#pump;
     this.#leave();
@@ -176,14 +176,14 @@ export class RpcSession {
     });
     this.#pump = pump;
     await Promise.race([isJoined, pump.reached(Number.POSITIVE_INFINITY)]);
-    // A limit holds from the beginning; that there is none has time until this client begins a run.
+    // Limits apply from the start. Removing earlier limits can wait until this client starts a run.
     const { toolLimit, contextFiles } = this.parts.limits;
     if ((toolLimit !== undefined || contextFiles === false) && !this.#isBusy)
       await this.#limit(pod, { by: this.parts.by, door: DOOR });
     this.parts.extensions.sessionStarted();
   }
 
-  /** Ends what runs here and moves on. A session that was removed, or can no longer be written, keeps nobody in it. */
+  /** Ends the current run and moves to another pod. A session that was removed or can no longer be written does not prevent it. */
   async leaveFor(pod: Pod): Promise<void> {
     const left = this.pod;
     await endRun(this).catch(() => {});
@@ -191,7 +191,7 @@ export class RpcSession {
     if (left.id !== pod.id) await this.parts.host.discard(left.id);
   }
 
-  /** What the pod is set to; of one that was removed, what it was set to last. */
+  /** The settings of the pod; for a removed pod, its last known settings. */
   async settings(): Promise<PodSettings> {
     return this.pod.snapshot().then(
       ({ settings }) => settings,
@@ -208,7 +208,7 @@ export class RpcSession {
     });
   }
 
-  /** The next event that fits, from now on; rejects when the pod tells no more. */
+  /** Waits for the next matching event. Rejects when the pod's events end. */
   listen(fits: (event: PodEvent) => boolean): Listening {
     let resolve = (_: PodEvent): void => {};
     const heard = this.whileFollowed(
@@ -216,7 +216,7 @@ export class RpcSession {
         resolve = settle;
       }),
     );
-    // Not everybody waits for it to the end.
+    // Not every caller awaits it.
     heard.catch(() => {});
     const listener = (event: PodEvent): void => {
       if (!fits(event)) return;
@@ -227,7 +227,7 @@ export class RpcSession {
     return { heard, forget: () => this.#listeners.delete(listener) };
   }
 
-  /** What an event of the pod settles; rejects when the pod tells no more. */
+  /** Awaits what a pod event will settle. Rejects when the pod's events end. */
   async whileFollowed<T>(awaited: Promise<T>): Promise<T> {
     const pump = this.followed;
     const ended = pump.ended.then((): never => {
@@ -252,20 +252,20 @@ export class RpcSession {
       name: modelId,
       wire: 'anthropic',
       baseUrl: '',
-      // There may be no account for it: then only the session says whether it reasons.
+      // There may be no account for it: then only the session's settings show whether it reasons.
       reasoning: (this.#settings.thinking ?? 'off') !== 'off',
       input: ['text'],
     };
   }
 
-  /** What the session file has of a compaction. */
+  /** A compaction from the session file. */
   async compaction(entryId: string | undefined): Promise<RpcCompaction | undefined> {
     if (entryId === undefined) return undefined;
     const compaction = await this.parts.host.history.compaction(this.pod.id, entryId);
     return compaction && { ...compaction, preserveData: {} };
   }
 
-  /** Nobody answers the dialogs that are open: those of extensions are dismissed, and approvals stay pending at the pod. */
+  /** Closes all open dialogs: those of extensions are dismissed, and approvals stay pending in the pod. */
   dismissDialogs(): void {
     this.#approvals.close();
     this.ui.close();
@@ -293,22 +293,22 @@ export class RpcSession {
     const caller: Caller = { by, door: DOOR };
     const pump = this.followed;
     const { pod } = pump;
-    // Whoever gives a command is told what comes of it.
+    // The client must receive the events of its command.
     await pump.resume();
     if (BEGINNING.has(command.type)) await this.#permit(pod, caller);
     return pod.handle(command, caller);
   }
 
-  /** Not before there is something to do: a pod to which nobody speaks has nothing to keep. */
+  /** Configured only before a run, so that a pod without prompts has nothing to store. */
   async #permit(pod: Pod, caller: Caller): Promise<void> {
     const { fallbackRules } = this.parts;
     if (fallbackRules !== undefined && !isSame(fallbackRules, this.#settings.fallbackRules ?? []))
       await pod.handle({ type: 'configure', set: { fallbackRules } }, caller);
-    // A run that goes on keeps the limits of whoever began it.
+    // A run in progress keeps the limits of the client that started it.
     if (!this.#isBusy) await this.#limit(pod, caller);
   }
 
-  /** Makes the limits of this link those of the pod, also where they are wider: a session outlives the host that limited it. */
+  /** Applies the limits of this link to the pod, also where they are wider: a session outlives the host that limited it. */
   async #limit(pod: Pod, caller: Caller): Promise<void> {
     const { limits } = this.parts;
     const changed = (['toolLimit', 'contextFiles'] as const).filter(
@@ -320,7 +320,7 @@ export class RpcSession {
     await pod.handle({ type: 'configure', set, clear: changed }, caller);
   }
 
-  /** What a client says about something that may be over: then it means nothing. */
+  /** Sends a command about something that may have ended already; errors are ignored. */
   #inform(command: PodCommand): void {
     this.handle(command).catch(() => {});
   }
@@ -361,7 +361,7 @@ export class RpcSession {
     for (const listen of this.#listeners) listen(event);
   }
 
-  /** What the other parts of the link have to know. */
+  /** Updates the other parts of the link. */
   #note(event: PodEvent): void {
     switch (event.type) {
       case 'approval-request':
@@ -411,14 +411,14 @@ export class RpcSession {
 
 const DOOR = 'rpc';
 
-/** Commands that may have tools run. */
+/** Commands that can start tools. */
 const BEGINNING: ReadonlySet<PodCommand['type']> = new Set(['prompt', 'steer', 'follow-up']);
 
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** That a run is under way, in the words that clients know; other conflicts have their own. */
+/** Rethrows a busy pod with the message that clients know; other errors are unchanged. */
 export function busy(thrown: unknown): never {
   throw isPodBusy(thrown) ? new PolypodError('conflict', TEXTS.busy, { cause: thrown }) : thrown;
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { asPolypodError, PolypodError } from '../../../base/index.ts';
 import type { Host, Pod } from '../../../pod/index.ts';
 
-/** Where new session files go in a directory: named as pi and xcsh name them. */
+/** The path of a new session file in a directory, named as in pi and xcsh. */
 export function fileIn(directory: string | undefined): { readonly file?: (id: string) => string } {
   if (directory === undefined) return {};
   return {
@@ -11,14 +11,14 @@ export function fileIn(directory: string | undefined): { readonly file?: (id: st
   };
 }
 
-/** The session in a directory that was written last, by whatever program. */
+/** The most recently written session in a directory, by any program. */
 export async function latestIn(directory: string, host: Host): Promise<Pod | undefined> {
   const files = await Promise.all(
     (await sessionFilesIn(directory)).map(async (file) => ({ file, at: (await stat(file)).mtimeMs })),
   );
   for (const { file } of files.toSorted((one, other) => other.at - one.at)) {
     const pod = await host.openFile(file).catch((thrown: unknown) => {
-      // What is no session file of ours does not stand in the way of the others.
+      // Files that are not our session files are skipped.
       if (asPolypodError(thrown).code !== 'bad-request') throw thrown;
     });
     if (pod !== undefined) return pod;
@@ -26,7 +26,9 @@ export async function latestIn(directory: string, host: Host): Promise<Pod | und
   return undefined;
 }
 
-/** The session whose id begins with a word, in a directory or, as in pi, in those of other working directories beside it. */
+/**
+ * Finds the session whose id starts with a prefix: in a directory or, as in pi, in the sibling directories of other working directories.
+ */
 export async function calledIn(directory: string, word: string, host: Host): Promise<Pod | undefined> {
   const beside = await readdir(dirname(directory), { withFileTypes: true }).catch(() => []);
   const others = beside
@@ -50,7 +52,7 @@ async function sessionFilesIn(directory: string): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith(SUFFIX)).map((name) => join(directory, name));
 }
 
-/** The files are called `<time>_<id>.jsonl`. */
+/** Files are named `<time>_<id>.jsonl`. */
 function idIn(file: string): string {
   return file.slice(file.lastIndexOf('_') + 1, -SUFFIX.length);
 }

@@ -8,8 +8,8 @@ interface Dropped {
 }
 
 /**
- * Counts what comes from an address without a good key. Beyond the rate requests are refused before anything is done for them;
- * the audit log then gets one line per address and interval with their number, not a line each.
+ * Limits the requests from an address without a valid key. Beyond the rate they are refused before any other work; the audit log then gets
+ * one line per address and interval with their number, instead of one line each.
  */
 export class AddressLimits {
   readonly #rate: RateTable;
@@ -22,17 +22,17 @@ export class AddressLimits {
     this.#audit = audit;
   }
 
-  /** Seconds until the address may send a request without a good key; 0 for now. */
+  /** Seconds until the address may send a request without a valid key; 0 for now. */
   wait(remote: string): number {
     return this.#rate.wait(networkKey(remote));
   }
 
-  /** Counts a request without a good key. Returns whether it was within the rate. */
+  /** Counts a request without a valid key. Returns whether it was within the rate. */
   count(remote: string): boolean {
     return this.#rate.take(networkKey(remote)) === 0;
   }
 
-  /** Counts a request or message that was refused without a line of its own in the audit log. */
+  /** Counts a refused request or message that gets no line of its own in the audit log. */
   drop(remote: string, keyId?: string): void {
     const network = networkKey(remote);
     const name = `${network} ${keyId ?? ''}`;

@@ -6,14 +6,14 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { TasksLimits } from '../settings.ts';
 import { StreamTickets, type TicketTarget } from './stream-tickets.ts';
 
-/** Who comes in: by a key that is good, not too often, and only for what the key is for. */
+/** Authenticates requests: checks the key, its rate and its permission. */
 export class Authenticator {
   readonly #ring: KeyRing | undefined;
   readonly #rates: RateTable;
   readonly #wrong: RateTable;
   readonly tickets: StreamTickets;
 
-  /** Without a ring everybody is let in. */
+  /** Without a key ring, all requests are accepted. */
   constructor(
     ring: KeyRing | undefined,
     { rate, wrongKeys, ticketMs }: Pick<TasksLimits, 'rate' | 'wrongKeys' | 'ticketMs'>,
@@ -24,7 +24,7 @@ export class Authenticator {
     this.#wrong = new RateTable(wrongKeys);
   }
 
-  /** The good key of a request, if it has one, or that of its ticket. */
+  /** The valid key of a request, or of its ticket. */
   find(headers: IncomingHttpHeaders, ticket?: string): KeyRecord | undefined {
     if (this.#ring === undefined) return EVERYBODY;
     const [text, ...others] = keysIn(headers);
@@ -32,7 +32,7 @@ export class Authenticator {
     return text === undefined || others.length > 0 ? undefined : this.#ring.find(text);
   }
 
-  /** Whose request it is. Keys are looked for in headers only: addresses end up in logs and histories. */
+  /** The key record of a request. Keys are accepted in headers only: URLs end up in logs and histories. */
   enter(headers: IncomingHttpHeaders, remote: string, ticket?: string): KeyRecord {
     const key = this.find(headers, ticket);
     if (key !== undefined) return key;
@@ -55,7 +55,7 @@ export class Authenticator {
     );
   }
 
-  /** Uses a ticket up; refuses one for another stream. */
+  /** Consumes a ticket. Throws if it is for another stream. */
   spend(text: string, { path, id }: TicketTarget): void {
     if (this.#ring === undefined) return;
     const { target } = this.tickets.find(text) ?? {};
@@ -64,7 +64,7 @@ export class Authenticator {
     this.tickets.spend(text);
   }
 
-  /** The hash of the good key with this id. */
+  /** The hash of the valid key with this id. */
   hashOf(keyId: string): string | undefined {
     return this.#ring?.hashOf(keyId);
   }
@@ -73,7 +73,7 @@ export class Authenticator {
     return this.#ring === undefined || this.#ring.isGood(key);
   }
 
-  /** Counts one request or message of a key; refuses it beyond the key's rate. */
+  /** Counts one request or message of a key. Throws if it exceeds the key's rate. */
   charge(key: KeyRecord): void {
     const wait = this.#rates.take(key.id);
     if (wait > 0) throw tooMany('this key asks too often', wait);
@@ -105,12 +105,12 @@ export function requirePermission(key: KeyRecord, scope: KeyPermission): void {
   });
 }
 
-/** Whether a request tries to send its key in a header that we read. */
+/** Whether a request has a key in a header that is read here. */
 export function offersKey(headers: IncomingHttpHeaders): boolean {
   return keysIn(headers).length > 0;
 }
 
-/** The different keys of a request. A WebSocket of a browser cannot send headers, but it may offer subprotocols. */
+/** The distinct keys of a request. A browser's WebSocket cannot send headers, but it can offer subprotocols. */
 function keysIn(headers: IncomingHttpHeaders): readonly string[] {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
   const named = headers['x-api-key'];
@@ -123,7 +123,7 @@ function keysIn(headers: IncomingHttpHeaders): readonly string[] {
   return [...new Set(found.filter((key) => key !== undefined))];
 }
 
-/** Refuses a key in the address, also beside a good one: proxies and histories keep addresses, so that key is known to others. */
+/** Refuses a key in the URL, even next to a valid one: proxies and histories store URLs, so that key is exposed. */
 export function refuseKeyInAddress({ pathname, searchParams }: RequestTarget): void {
   const hasKey =
     pathname.includes(KEY_PREFIX) ||

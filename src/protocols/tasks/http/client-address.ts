@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Whose address a request comes from. Behind a proxy every connection is the proxy's: there the last address that it has put
- * down counts, which no client can write itself, or one of them could use up the patience that is meant for all.
+ * The address of the client. Behind a proxy, every connection comes from the proxy: the last forwarded address is used, which no client can
+ * forge. Otherwise one client could exhaust the rate limit of all clients.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
   const own = socket.remoteAddress ?? '';
@@ -11,5 +11,5 @@ export function clientAddress({ headers, socket }: IncomingMessage, behindProxy:
   return said === undefined || said === '' ? own : said.slice(0, MOST_CHARACTERS);
 }
 
-/** Of an IPv6 address with its zone; what is longer is none. */
+/** The length of an IPv6 address with its zone. A longer text is not an address. */
 const MOST_CHARACTERS = 64;

@@ -8,7 +8,7 @@ interface LiveStream {
   readonly end: (why: string) => void;
 }
 
-/** The connections that stay open, and whose they are: a key that is revoked ends them. */
+/** The open streams and their keys: revoking a key ends them. */
 export class LiveStreams {
   readonly #streams = new Set<LiveStream>();
   readonly #byKey = new Map<string, number>();
@@ -24,7 +24,7 @@ export class LiveStreams {
     return this.#streams.size;
   }
 
-  /** Keeps one until the answer is called; `end` is called when it may go on no longer. */
+  /** Registers a stream until the returned function is called. `end` is called when it must end. */
   add(key: KeyRecord, end: (why: string) => void): () => void {
     if (this.#isClosing) throw draining();
     const own = this.#byKey.get(key.id) ?? 0;
@@ -48,7 +48,7 @@ export class LiveStreams {
     for (const { key, end } of this.#streams) if (isOver(key)) end(why(key));
   }
 
-  /** Ends all of them, takes no more, and waits for a while until their clients were sent why. */
+  /** Ends all streams, refuses new ones, and waits for a while until clients were sent the reason. */
   async close(why: string, graceMs: number): Promise<void> {
     this.#isClosing = true;
     const empty = new Promise<void>((resolve) => {

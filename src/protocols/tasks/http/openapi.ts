@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../base/index.ts';
 import type { Parameter, RawReply, Route } from './route.ts';
 import { SCHEMAS } from './schemas.ts';
 
-/** The routes as an OpenAPI 3.1 document. */
+/** Generates the OpenAPI 3.1 document from the routes. */
 export function openApi(routes: readonly Route[], version: string): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
@@ -14,7 +14,7 @@ export function openApi(routes: readonly Route[], version: string): JsonObject {
       summary: 'Hand tasks to an agent, and follow them live.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // Relative to this document: behind a proxy nobody here knows the name.
+    // Relative to this document: behind a proxy, the public name is unknown.
     servers: [{ url: '/', description: 'The agent that serves this document.' }],
     paths,
     components: {
@@ -133,7 +133,7 @@ const SECURITY_SCHEMES: JsonObject = {
   },
 };
 
-/** What any request may be answered with. */
+/** The errors that every request can return. */
 const EVERYWHERE = [400, 401, 403, 404, 405, 408, 417, 429, 431, 500];
 
 const REFUSALS: Readonly<Record<number, string>> = {

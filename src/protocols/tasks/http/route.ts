@@ -11,7 +11,7 @@ import type { SchemaName } from './schemas.ts';
 import type { TasksLimits, TasksSettings } from '../settings.ts';
 import type { Tasks } from '../work/tasks.ts';
 
-/** What requests are answered with. */
+/** What the handlers of requests use. */
 export interface TasksContext {
   readonly settings: TasksSettings;
   readonly limits: TasksLimits;
@@ -24,64 +24,64 @@ export interface TasksContext {
   readonly document: JsonObject;
 }
 
-/** A request that was let in. */
+/** An authenticated request. */
 export interface Call {
   readonly key: KeyRecord;
   readonly params: ReadonlyMap<string, string>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Empty where the route has none. */
+  /** Empty if the route has no body. */
   readonly body: JsonObject;
-  /** For answers that go on, with the headers that every answer has. */
+  /** For streamed responses, with the headers of every response. */
   readonly response: ServerResponse;
   readonly head: ReplyHead;
-  /** The headers of the answer are wanted, and nothing else. */
+  /** True for `HEAD`: only the headers of the response are sent. */
   readonly isHead: boolean;
 }
 
-/** Names of headers, each before its value. */
+/** Header names and values, alternating. */
 export type ReplyHead = readonly string[];
 
-/** What is answered; `sent` when it is on its way already. */
+/** The response; `sent` if it was already sent. */
 export type Reply =
   | { readonly json: object; readonly status?: number; readonly audit?: AuditNote }
   | { readonly text: string; readonly type: string }
   | { readonly sent: true }
   | { readonly nothing: true };
 
-/** What the audit log is told beside who asked for what. */
+/** Additional fields for the audit log. */
 export interface AuditNote {
   readonly target: string;
   readonly result?: string;
 }
 
-/** A value in the query or in a header, with the rules that are enforced for it. */
+/** A query parameter or header, with its validation rules. */
 export interface Parameter {
   readonly about: string;
   readonly schema: JsonObject;
 }
 
-/** An answer that is no JSON, and what it is. */
+/** A response that is not JSON, and its description. */
 export interface RawReply {
   readonly type: 'text/event-stream' | 'text/plain' | 'websocket';
   readonly about: string;
 }
 
-/** One thing that can be asked for. The table of all of them is what the OpenAPI document is made of. */
+/** One endpoint. The OpenAPI document is generated from the table of routes. */
 export interface Route extends RouteAddress {
-  /** What generated clients call it. */
+  /** The operation id for generated clients. */
   readonly operationId: string;
   readonly summary: string;
-  /** What a key has to be for. */
+  /** The permission that the key needs. */
   readonly scope: KeyPermission;
   readonly body?: SchemaName;
   readonly query?: Readonly<Record<string, Parameter>>;
   readonly headers?: Readonly<Record<string, Parameter>>;
-  /** The schema of what is answered, or the type of something that is no JSON. */
+  /** The schema of the response, or the media type of a response that is not JSON. */
   readonly reply: SchemaName | RawReply;
-  /** Ways in beside a key in a header. */
+  /** Authentication other than a key in a header. */
   readonly alsoOpenTo?: 'this-machine' | 'tickets' | 'subprotocols';
-  /** Refusals beside those of every route. */
+  /** Errors in addition to those of every route. */
   readonly refusals?: readonly number[];
   readonly answer: (call: Call, context: TasksContext) => Promise<Reply>;
 }

@@ -64,7 +64,7 @@ const APPROVAL = object(
   ['approvalId', 'sessionId', 'tool', 'title', 'requestedAt'],
 );
 
-/** All that is sent and answered, by the names that the OpenAPI document has for it. */
+/** All request and response schemas, by their name in the OpenAPI document. */
 export const SCHEMAS = {
   SubmitRequest: SUBMIT.schema,
   SubmitReply: object(

@@ -28,13 +28,13 @@ import type { AddressLimits } from './address-limits.ts';
 import type { RequestAudit, RequestNote } from './request-audit.ts';
 import type { TasksContext, Reply, ReplyHead, Route } from './route.ts';
 
-/** What every request goes past before, and after, it is answered. */
+/** What every request uses before and after its handler. */
 export interface RequestContext {
   readonly routes: readonly Route[];
   readonly guard: GuardOptions;
   readonly entrance: Authenticator;
   readonly refusals: AddressLimits;
-  /** The address that a request comes from. */
+  /** The address of the client. */
   readonly remoteOf: (request: IncomingMessage) => string;
   readonly context: TasksContext;
   readonly audit: RequestAudit | undefined;
@@ -43,7 +43,7 @@ export interface RequestContext {
   readonly caught: (thrown: unknown) => void;
 }
 
-/** Answers one request, whatever becomes of it. */
+/** Handles one request, including its errors. */
 export async function serveRequest(exchange: HttpExchange, counter: RequestContext): Promise<void> {
   const { request, response, requestId, clientRequestId, url } = exchange;
   const remote = counter.remoteOf(request);
@@ -118,7 +118,7 @@ export async function serveRequest(exchange: HttpExchange, counter: RequestConte
   }
 }
 
-/** Proves to a client that asks, whatever else it asks for, that this is the agent of its key. */
+/** Proves to a client that sends a challenge that this is the agent of its key. */
 function proofFor({ headers, socket }: IncomingMessage, { entrance }: RequestContext): ReplyHead {
   const text = headers[CHALLENGE_HEADER];
   const challenge = typeof text === 'string' ? decodeChallenge(text) : undefined;
@@ -127,7 +127,7 @@ function proofFor({ headers, socket }: IncomingMessage, { entrance }: RequestCon
   return [PROOF_HEADER, computeProof(challenge, hash, socket.localPort)];
 }
 
-/** `GET /health` needs no key on this machine, and then tells nothing but that we are up. */
+/** `GET /health` needs no key on this machine, and then returns only that the agent is up. */
 function isOpenHealth(
   { request }: HttpExchange,
   { pathname }: RequestTarget,
@@ -142,19 +142,19 @@ function isOpenHealth(
   );
 }
 
-/** Whether so much of the body may still come that it is better not to wait for it. */
+/** Whether the rest of the body is too large to wait for. */
 function isBodyLeft({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   const isUnbounded = headers['transfer-encoding'] !== undefined || headers.expect !== undefined;
   return isUnbounded || Number(headers['content-length'] ?? 0) > LARGE_BODY;
 }
 
-/** The target of the request line is a whole URL, `*`, or has characters that no path has. */
+/** The request target is a complete URL or `*`, or contains characters that are invalid in a path. */
 export function noPath(): PolypodError {
   return httpRefusal(400, 'malformed_request', 'the target of the request must be a path, such as /tasks');
 }
 
-/** Without keys that were put into a path by mistake. */
+/** Redacts keys that a client put into a path by mistake. */
 export const clean = redactor([]);
 
 function sendError(response: ServerResponse, { status, body, headers }: WireError, head: ReplyHead): void {
@@ -168,7 +168,7 @@ function send(response: ServerResponse, reply: Reply, head: ReplyHead): void {
   else if ('nothing' in reply) response.writeHead(204, [...head]).end();
 }
 
-/** As text, not as bytes: Node joins it with the headers, and all leaves as one. */
+/** A string instead of bytes: Node.js sends it in one write with the headers. */
 function sendText(
   response: ServerResponse,
   status: number,

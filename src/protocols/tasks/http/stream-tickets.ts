@@ -19,13 +19,13 @@ export interface NewTicket {
 }
 
 /**
- * Tickets for clients that cannot send headers, such as a browser's `EventSource`. They stand in addresses, which proxies and
- * histories keep: each opens one stream of one agent, once, within a short time, and only while its key is good.
+ * Tickets for clients that cannot send headers, such as a browser's `EventSource`. They are part of URLs, which proxies and histories
+ * store: each one opens one stream of one agent, once, within a short time, and only while its key is valid.
  */
 export class StreamTickets {
   readonly #isGood: (key: KeyRecord) => boolean;
   readonly #lifeMs: number;
-  /** By their hashes, the oldest first. */
+  /** By hash, oldest first. */
   readonly #tickets = new Map<string, Ticket>();
 
   constructor(isGood: (key: KeyRecord) => boolean, lifeMs: number) {
@@ -41,14 +41,14 @@ export class StreamTickets {
     return { ticket, expiresAt: new Date(expiresAt).toISOString() };
   }
 
-  /** A ticket that can be used now. */
+  /** Finds a ticket that is valid now. */
   find(text: string): Ticket | undefined {
     const ticket = this.#tickets.get(hash('sha256', text));
     const isValid = ticket !== undefined && ticket.expiresAt > Date.now() && this.#isGood(ticket.key);
     return isValid ? ticket : undefined;
   }
 
-  /** From now on it opens nothing. */
+  /** Consumes a ticket. */
   spend(text: string): void {
     this.#tickets.delete(hash('sha256', text));
   }

@@ -22,7 +22,7 @@ export function readTicketRequest(body: JsonObject): TicketTarget {
   throw wrongField('taskId', 'or sessionId is needed, and not both: a ticket opens one stream');
 }
 
-/** The address of a stream, relative to the agent. */
+/** The URL of a stream, relative to the agent. */
 export function streamAddress({ path, id }: TicketTarget): string {
   return path.replace(/\{\w+\}/, () => encodeURIComponent(id));
 }

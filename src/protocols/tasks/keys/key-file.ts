@@ -26,7 +26,7 @@ import {
   type KeyPermission,
 } from './key.ts';
 
-/** 2 added expiry, rotation, four eyes and what becomes of tasks. */
+/** Version 2 added expiry, rotation, four-eyes approval and the handling of tasks on revocation. */
 const VERSION = 2;
 const KEY_FILE = shape.fields({ version: shape.count(1), keys: shape.listOf(KEY_RECORD) }, {});
 
@@ -39,7 +39,10 @@ export interface NewKey {
   readonly fourEyes?: boolean;
 }
 
-/** The keys of a file, revoked ones too; none if it is not there. Refuses one that cannot be read: nobody is let in by mistake. */
+/**
+ * Reads the keys of a file, including revoked ones; none if the file is missing. Throws if it cannot be read, so that an error never grants
+ * access.
+ */
 export function readKeys(file: string): readonly KeyRecord[] {
   const text = readIfThere(file);
   if (text === undefined) return [];
@@ -51,7 +54,7 @@ export function readKeys(file: string): readonly KeyRecord[] {
   return read.keys;
 }
 
-/** Makes a key and keeps its hash. The answer is the only place where the key itself stands. */
+/** Creates a key and stores its hash. The key itself is only in the result. */
 export function createKey(
   file: string,
   { owner, scopes, limits, grants, expiresAt, fourEyes }: NewKey,
@@ -74,8 +77,8 @@ export function createKey(
 }
 
 /**
- * From now on the key opens nothing; it stays in the file, for whoever reads the audit log. What becomes of its tasks is kept
- * with it, so that it also holds for a process that starts later.
+ * Revokes a key. It stays in the file for readers of the audit log. The handling of its tasks is stored with it, so that it also applies to
+ * a process that starts later.
  */
 export function revokeKey(
   file: string,
@@ -99,7 +102,7 @@ export function knownKey(keys: readonly KeyRecord[], id: string): KeyRecord {
   throw new PolypodError('not-found', `there is no key ${id}: list the keys to see which there are`);
 }
 
-/** Whole or not at all, and for its owner's eyes only. */
+/** Writes the file atomically and readable only by its owner. */
 export function writeKeys(file: string, keys: readonly KeyRecord[]): void {
   keepOlderVersion(file);
   const draft = `${file}.${uuidv7()}`;
@@ -114,7 +117,7 @@ export function writeKeys(file: string, keys: readonly KeyRecord[]): void {
   renameSync(draft, file);
 }
 
-/** A file of an older version is kept beside the new one, for a program that knows no other. */
+/** Backs up a file of an older version, for a program that cannot read the new one. */
 function keepOlderVersion(file: string): void {
   const text = readIfThere(file);
   const version = numberOf(objectIn(text ?? '')?.version);

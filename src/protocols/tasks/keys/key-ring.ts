@@ -6,7 +6,7 @@ import { keyState } from './key-state.ts';
 import { KeyUses } from './key-uses.ts';
 import { watchFile } from './watch-file.ts';
 
-/** A key that came by the environment. It is nowhere kept, and holds as long as the process. */
+/** A key from the environment. It is not stored, and is valid as long as the process runs. */
 export interface GivenKey {
   readonly key: string;
   readonly owner: string;
@@ -17,20 +17,20 @@ export interface KeyRingOptions {
   readonly file?: string;
   readonly given?: readonly GivenKey[];
   readonly log: Log;
-  /** A key expires while the ring is in use. */
+  /** Called when a key expires while the ring is in use. */
   readonly onExpired?: (key: KeyRecord) => void;
 }
 
 /**
- * The keys that are good now. The file may be changed by another program at any time: it is watched for the sake of streams that
- * go on, and looked at when a key is to be found, so that a key opens nothing from the moment it is revoked.
+ * The valid keys. Another program may change the file at any time: it is watched in order to end open streams, and checked on every lookup,
+ * so that a revoked key is refused immediately.
  */
 export class KeyRing {
   readonly #options: KeyRingOptions;
   readonly #given: readonly KeyRecord[];
   readonly #unwatch: () => void;
   readonly #listeners = new Set<() => void>();
-  /** By their ids. */
+  /** By id. */
   #kept: ReadonlyMap<string, KeyRecord> = new Map();
   readonly #uses: KeyUses | undefined;
   #expiry: NodeJS.Timeout | undefined;
@@ -49,15 +49,15 @@ export class KeyRing {
     }
     this.#awaitExpiry();
     this.#unwatch = file === undefined ? () => {} : watchFile(file, () => this.#refresh());
-    // What was changed before anybody watched.
+    // Applies changes that were made before the watch started.
     this.#refresh();
   }
 
-  /** The key that this text is; undefined for none, or for one that was revoked. */
+  /** Finds the key for a text; undefined if there is none or it was revoked. */
   find(key: string): KeyRecord | undefined {
     this.#look();
     const hash = hashOf(key);
-    // Also without a candidate something is compared: the time does not tell which ids there are.
+    // Always compares, even without a candidate, so that the time does not reveal which ids exist.
     const kept = this.#kept.get(idIn(key) ?? '');
     const isKept = isSameHash(hash, kept?.hash ?? NO_HASH);
     if (kept !== undefined && isKept && keyState(kept) === 'good') {
@@ -67,7 +67,7 @@ export class KeyRing {
     return this.#given.find((record) => isSameHash(hash, record.hash));
   }
 
-  /** Why a key that somebody has is not good; undefined for a text that is no key of ours. */
+  /** Why a key is not valid; undefined for a text that is not one of our keys. */
   whyNot(key: string): 'expired' | 'revoked' | undefined {
     const kept = this.#kept.get(idIn(key) ?? '');
     if (kept === undefined || !isSameHash(hashOf(key), kept.hash)) return undefined;
@@ -75,7 +75,7 @@ export class KeyRing {
     return state === 'good' ? undefined : state;
   }
 
-  /** The hash of a good key, by its id. */
+  /** The hash of a valid key, by id. */
   hashOf(id: string): string | undefined {
     this.#look();
     const kept = this.#kept.get(id);
@@ -88,7 +88,7 @@ export class KeyRing {
     return kept !== undefined && keyState(kept) === 'expired';
   }
 
-  /** Whether a key that was found before is still good. */
+  /** Whether a key that was found before is still valid. */
   isGood({ id, hash }: KeyRecord): boolean {
     this.#look();
     const kept = this.#kept.get(id);
@@ -96,13 +96,13 @@ export class KeyRing {
     return this.#given.some((given) => given.id === id && given.hash === hash);
   }
 
-  /** Calls back when keys may have changed. */
+  /** Registers a callback for changes of the keys. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks at the file. One that cannot be read any more leaves the keys as they are, and is told of. */
+  /** Reloads the file. If it can no longer be read, the keys stay as they are and the error is reported. */
   #refresh(): void {
     const { file, log } = this.#options;
     if (file === undefined) return;
@@ -119,7 +119,7 @@ export class KeyRing {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Streams end when their key expires, also when nobody asks for anything. */
+  /** Streams end when their key expires, even without further requests. */
   #awaitExpiry(): void {
     clearTimeout(this.#expiry);
     const now = Date.now();
@@ -145,7 +145,7 @@ export class KeyRing {
     this.#listeners.clear();
   }
 
-  /** Once for all requests that came in the same turn of the loop: none of them was sent after the look. */
+  /** Checks the file once for all requests that arrived in the same turn of the event loop: none of them was sent after the check. */
   #look(): void {
     if (this.#hasLooked) return;
     this.#hasLooked = true;
@@ -171,7 +171,7 @@ function markOf(file: string): string {
   return stat === undefined ? '' : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
 }
 
-/** What `setTimeout` takes. */
+/** The maximum delay of `setTimeout`. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 const NO_HASH = '0'.repeat(64);

@@ -2,7 +2,7 @@ import type { KeyRecord } from './key.ts';
 
 export type KeyState = 'good' | 'expired' | 'revoked';
 
-/** Whether a key may be used at a time. */
+/** Whether a key is valid at a time. */
 export function keyState(
   { revokedAt, expiresAt }: Pick<KeyRecord, 'revokedAt' | 'expiresAt'>,
   now = Date.now(),

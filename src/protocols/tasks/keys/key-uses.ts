@@ -2,12 +2,12 @@ import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { objectIn, objectOf, stringOf, uuidv7 } from '../../../base/index.ts';
 
-/** Where it is noted when each key was used last: apart from the keys, which are written only when one changes. */
+/** The file that records when each key was last used. It is separate from the key file, which is written only when a key changes. */
 export function keyUsesFile(keyFile: string): string {
   return join(dirname(keyFile), 'key-uses.json');
 }
 
-/** When each key was used last, by its id. Not knowing it is no reason to refuse anything. */
+/** When each key was last used, by id. An error here never refuses a request. */
 export function readKeyUses(keyFile: string): ReadonlyMap<string, string> {
   try {
     const { uses } = objectIn(readFileSync(keyUsesFile(keyFile), 'utf8')) ?? {};
@@ -17,7 +17,7 @@ export function readKeyUses(keyFile: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Notes uses of keys now and then, not with every request. What other processes noted stays. */
+/** Records uses of keys periodically, not with every request. Records of other processes are preserved. */
 export class KeyUses {
   readonly #keyFile: string;
   readonly #unwritten = new Map<string, number>();
@@ -52,7 +52,7 @@ export class KeyUses {
       chmodSync(draft, 0o600);
       renameSync(draft, file);
     } catch {
-      // It is a note for people; the next use is noted again.
+      // The record is informational, and the next use is recorded again.
     }
   }
 }

@@ -2,35 +2,35 @@ import { PERMISSION_MODES } from '../../../pod/index.ts';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { shape } from '../../../base/index.ts';
 
-/** What a key may do; `admin` may do all of it, to every session. */
+/** The permissions of a key. `admin` includes all of them, for every session. */
 export const KEY_PERMISSIONS = ['submit', 'read', 'approve', 'admin'] as const;
 export type KeyPermission = (typeof KEY_PERMISSIONS)[number];
 
-/** Bounds on what a key's tasks may ask for; what is not said is bound by the agent alone. */
+/** Limits on the tasks of a key. For an absent limit, the agent's applies. */
 const LIMITS = shape.fields(
   {},
   {
-    /** The most that may be permitted without being asked. */
+    /** The highest permission mode without approval. */
     mode: shape.choice(PERMISSION_MODES),
-    /** Where sessions may work, in place of the door's own directories. */
+    /** The permitted working directories, instead of those of the door. */
     directories: shape.listOf(shape.text('an absolute path', (path) => path.startsWith('/'))),
-    /** References of models. */
+    /** Model references. */
     models: shape.listOf(shape.text()),
   },
 );
 export type KeyLimits = shape.ValueOf<typeof LIMITS>;
 
-/** What becomes of the running tasks of a key that is revoked. Those that wait never start. */
+/** What happens to the running tasks of a revoked key. Pending ones never start. */
 export const REVOKED_TASKS = ['cancel', 'pause', 'keep'] as const;
 export type RevokedTasks = (typeof REVOKED_TASKS)[number];
 
 const HASH = shape.text('a SHA-256 in hexadecimal', (hash) => /^[0-9a-f]{64}$/.test(hash));
 
-/** A key as it is kept: the key itself is known only to who has it. */
+/** A stored key. Only its hash is stored. */
 export const KEY_RECORD = shape.fields(
   {
     id: shape.text('a key id', (id) => /^[0-9a-z]{8,32}$/.test(id)),
-    /** Whose it is: sessions belong to owners, so that a new key finds those of the old one. */
+    /** The owner. Sessions belong to owners, so that a new key can use those of the old one. */
     owner: shape.text(),
     scopes: shape.listOf(shape.choice(KEY_PERMISSIONS)),
     hash: HASH,
@@ -38,17 +38,17 @@ export const KEY_RECORD = shape.fields(
   },
   {
     revokedAt: shape.text(),
-    /** What becomes of its tasks when it is revoked. */
+    /** What happens to its tasks when it is revoked. */
     revokedTasks: shape.choice(REVOKED_TASKS),
-    /** A time: from then on it opens nothing. */
+    /** The time at which it expires. */
     expiresAt: shape.text('a time such as 2026-01-31T12:00:00Z', (time) => !Number.isNaN(Date.parse(time))),
-    /** The ids of the keys that it replaced, and that replaced it. */
+    /** The ids of the keys that it replaced and that replaced it. */
     rotatedFrom: shape.text(),
     rotatedTo: shape.text(),
-    /** Whoever owns it cannot approve what tasks ask that were submitted with it. */
+    /** Its owner cannot approve requests of tasks that were submitted with it. */
     fourEyes: shape.flag,
     limits: LIMITS,
-    /** Sessions of others that it may use, by their pod's id. */
+    /** Sessions of other owners that it may use, by pod id. */
     grants: shape.listOf(shape.text()),
   },
 );
@@ -56,12 +56,12 @@ export type KeyRecord = shape.ValueOf<typeof KEY_RECORD>;
 
 export interface MintedKey {
   readonly id: string;
-  /** Shown once, and kept nowhere. */
+  /** Shown once and not stored. */
   readonly key: string;
   readonly hash: string;
 }
 
-/** A new key: 256 random bits. There is nothing to guess, so a fast hash is enough. */
+/** Creates a key of 256 random bits. It cannot be guessed, so a fast hash is enough. */
 export function mintKey(): MintedKey {
   const id = randomBytes(6).toString('hex');
   const key = `ppk_${id}_${randomBytes(32).toString('base64url')}`;
@@ -72,12 +72,12 @@ export function hashOf(key: string): string {
   return hash('sha256', key);
 }
 
-/** The id in a key's text; undefined for one that we did not mint. */
+/** The id in a key; undefined for a text that is not one of our keys. */
 export function idIn(key: string): string | undefined {
   return /^ppk_([0-9a-z]{8,32})_[\w-]{20,}$/.exec(key)?.[1];
 }
 
-/** Takes the same time wherever the two differ. */
+/** Compares in constant time. */
 export function isSameHash(one: string, other: string): boolean {
   return timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }

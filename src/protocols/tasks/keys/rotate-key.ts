@@ -4,13 +4,13 @@ import { knownKey, readKeys, writeKeys } from './key-file.ts';
 import { keyState } from './key-state.ts';
 
 export interface Rotation {
-  /** How long the old key may still be used. */
+  /** How long the old key stays valid. */
   readonly overlapMs: number;
-  /** When the new key expires; if nothing is said it lives as long as the old one did. */
+  /** When the new key expires; by default after the same lifetime as the old one. */
   readonly expiresAt?: string | undefined;
 }
 
-/** Makes a key that may do what another one may, which expires after the overlap. */
+/** Creates a key with the same permissions as another one, which expires after the overlap. */
 export function rotateKey(
   file: string,
   id: string,

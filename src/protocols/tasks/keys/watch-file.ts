@@ -2,8 +2,8 @@ import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
 /**
- * Calls back when a file may have been replaced, by whichever program, until the answer is called. An idle process is not woken
- * for it, unless the system cannot watch: then it looks every second.
+ * Calls back when a file may have been replaced by any program. Returns a function that stops it. It does not wake an idle process, unless
+ * the system cannot watch files: then it polls every second.
  */
 export function watchFile(file: string, onChange: () => void): () => void {
   const name = basename(file);
@@ -14,7 +14,7 @@ export function watchFile(file: string, onChange: () => void): () => void {
     stop.signal.addEventListener('abort', () => clearInterval(timer));
   };
   try {
-    // The directory, not the file: what is replaced is another file afterwards.
+    // Watches the directory, because a replaced file is a new file.
     const watcher = watch(dirname(file), { persistent: false, signal: stop.signal });
     watcher.on('change', (_, changed) => {
       if (changed === null || String(changed) === name) onChange();

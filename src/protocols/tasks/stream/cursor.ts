@@ -4,42 +4,42 @@ import type { ProjectedEvent } from '../settings.ts';
 import type { StreamLine } from '../wire.ts';
 
 /**
- * A place in a session's lines: after a whole event, or after some of its lines. One event may be told in several lines, and
- * a connection may break between two of them.
+ * A position in a session's lines: after a complete event, or after some of its lines. One event can have several lines, and a connection
+ * can break between two of them.
  */
 export interface Cursor {
   readonly seq: number;
-  /** The last line of the event that was seen, from 0; undefined for all of them. */
+  /** The index of the last line of the event that was received; undefined for all of them. */
   readonly line?: number;
 }
 
-/** As JSON Schema has it. */
+/** As a pattern of JSON Schema. */
 export const CURSOR_PATTERN = '^(\\d{1,15})(?:\\.(\\d{1,6}))?$';
 
-/** Reads `12`, or `12.1` as ids of events are. */
+/** Parses `12`, or `12.1` as in event ids. */
 export function readCursor(text: string, field: string): Cursor {
   const [, seq, line] = new RegExp(CURSOR_PATTERN).exec(text) ?? [];
   if (seq === undefined) throw wrongField(field, 'must be a number of an event, such as 12 or 12.1');
   return { seq: Number(seq), ...(line !== undefined && { line: Number(line) }) };
 }
 
-/** The last event that is certain to have been seen as a whole. */
+/** The number of the last event that was certainly received completely. */
 export function afterOf({ seq, line }: Cursor): number {
   return line === undefined ? seq : Math.max(0, seq - 1);
 }
 
-/** A line and its place; lines that stand for no event have none. */
+/** A line and its position. Lines without an event have none. */
 export interface PlacedLine {
   readonly line: StreamLine;
   readonly id: string | undefined;
-  /** Which of its event's lines it is, from 0. */
+  /** The index of the line within its event. */
   readonly index: number | undefined;
 }
 
-/** Lines that are sent together: those of one or more whole events, or something about the stream itself. */
+/** Lines that are sent together: those of one or more complete events, or lines about the stream itself. */
 export type LineBatch = readonly PlacedLine[];
 
-/** The lines of events with their ids, once for all clients that get the same events. */
+/** The lines of events with their ids, created once for all clients that get the same events. */
 export const placed = oncePer((events: readonly ProjectedEvent[]): LineBatch => {
   const batch: PlacedLine[] = [];
   for (const { source, lines } of events)
@@ -50,7 +50,7 @@ export const placed = oncePer((events: readonly ProjectedEvent[]): LineBatch => 
   return batch;
 });
 
-/** Leaves out what was seen before: lines of the event in which the stream broke off. */
+/** Skips the lines that the client received before the stream broke. */
 export function unseen(batch: LineBatch, { seq, line: lastSeen = -1 }: Cursor): LineBatch {
   const isSeen = ({ line, index = Infinity }: PlacedLine): boolean => line.seq === seq && index <= lastSeen;
   return batch.some(isSeen) ? batch.filter((one) => !isSeen(one)) : batch;

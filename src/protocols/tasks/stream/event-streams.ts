@@ -13,21 +13,21 @@ export async function streamSession(call: Call, context: TasksContext): Promise<
   return stream(call, context, { podId: row.id, from: cursorIn(call) });
 }
 
-/** `GET /tasks/{taskId}/events`: from the task's first event on, if nothing else is said, to its last. */
+/** `GET /tasks/{taskId}/events`: by default from the task's first event to its last. */
 export async function streamTask(call: Call, context: TasksContext): Promise<Reply> {
   const taskId = call.params.get('taskId') ?? '';
   const { row, state } = await context.tasks.find(call.key, taskId);
   const history = await context.tasks.history(row.id, taskId);
   if (history === undefined) throw unknown(`task ${taskId}`);
   const from = cursorIn(call);
-  // To a client that has seen the end: a browser would else come back for ever.
+  // The client has received the end: otherwise a browser would reconnect forever.
   if (from !== undefined && isOver(state) && from.seq >= (history.lastSeq ?? Infinity))
     return { nothing: true };
   const after = from === undefined ? history.firstSeq - 1 : afterOf(from);
   return stream(call, context, { podId: row.id, from, after, select: taskEvents(taskId, history, after) });
 }
 
-/** `POST /stream_tickets`: for a stream that the key may see now. */
+/** `POST /stream_tickets`: for a stream that the key may read now. */
 export async function createTicket(
   { key, body }: Call,
   { sessions, tasks, tickets }: TasksContext,
@@ -40,7 +40,7 @@ export async function createTicket(
   return { json: { ticket, url, expiresAt }, audit: { target: target.id } };
 }
 
-/** What a browser sends when it comes back counts more than the address that it began with. */
+/** The position that a browser sends on reconnection takes precedence over the one in the URL. */
 function cursorIn({ query, headers }: Call): Cursor | undefined {
   const last = headers['last-event-id'];
   if (typeof last === 'string' && last !== '') return readCursor(last, 'Last-Event-ID');

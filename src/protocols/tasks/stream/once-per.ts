@@ -1,4 +1,4 @@
-/** Makes something of an object once, however many ask: all who hear a session are given the same lists. */
+/** Computes a value once per object: all readers of a session get the same lists. */
 export function oncePer<K extends object, V extends {}>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>();
   return (key) => {

@@ -3,28 +3,28 @@ import type { TasksContext } from '../http/route.ts';
 import type { ProjectedEvent } from '../settings.ts';
 import type { EventSelection } from './task-events.ts';
 
-/** Which events of a session a client gets. */
+/** The events of a session that a client receives. */
 export interface StreamRequest {
   readonly podId: string;
-  /** What the client has seen; undefined to begin with a snapshot, unless `after` is given. */
+  /** The client's position; undefined to start with a snapshot, unless `after` is given. */
   readonly from: Cursor | undefined;
   /** The number after which the events begin. */
   readonly after?: number;
-  /** Selects the client's events; all of them if it is absent. */
+  /** Selects the client's events; absent for all of them. */
   readonly select?: EventSelection;
 }
 
-/** A session's events, and what of each list the client gets. Both are synchronous per list: nothing waits in between. */
+/** A session's events, and the selection of each list for the client. Both are synchronous per list. */
 export interface ResumableStream {
   readonly events: AsyncIterable<readonly ProjectedEvent[]>;
-  /** The lines for the client, which may be none, and whether they are the last. */
+  /** The lines for the client, which may be empty, and whether they are the last. */
   readonly take: (events: readonly ProjectedEvent[]) => {
     readonly batch: LineBatch;
     readonly isLast: boolean;
   };
 }
 
-/** Opens a client's stream. It ends with the session or the signal, or where the selection says so. */
+/** Opens a client's stream. It ends with the session, the signal or the selection. */
 export function openResumableStream(
   { settings: { host, project } }: TasksContext,
   { podId, from, after = from && afterOf(from), select = all }: StreamRequest,
@@ -40,7 +40,7 @@ export function openResumableStream(
   };
 }
 
-/** Why a session's events ended by themselves: a daemon that stops closes its sessions before its doors. */
+/** Why a session's events ended: a daemon that stops closes its sessions before its doors. */
 export function whyClosed({ settings: { isDraining } }: TasksContext): string {
   return isDraining?.() === true ? 'the agent stops' : 'the session was closed';
 }

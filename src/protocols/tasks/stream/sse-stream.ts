@@ -9,15 +9,15 @@ import type { ReplyHead } from '../http/route.ts';
 export interface SseOptions {
   readonly head: ReplyHead;
   readonly keepAliveMs: number;
-  /** Bytes that the client may leave unread before we wait for it. */
+  /** Bytes that the client may leave unread before the door waits for it. */
   readonly unreadBytes: number;
-  /** With a reason that the client is told. */
+  /** Aborted with a reason that is sent to the client. */
   readonly signal: AbortSignal;
-  /** Why the session's lines ended although the stream was to go on. */
+  /** Why the session's lines ended before the stream. */
   readonly whyEnded: () => string;
 }
 
-/** Sends lines as server-sent events, all that are told together in one write, until there are no more, or the client is gone. */
+/** Sends lines as server-sent events, one write per list, until there are no more or the client disconnects. */
 export async function streamSse(
   response: ServerResponse,
   { events, take }: ResumableStream,
@@ -41,7 +41,7 @@ export async function streamSse(
     if (!response.destroyed) response.write(errorEvent(ENDED, why));
   } catch (thrown) {
     const error = asPolypodError(thrown);
-    // What a bug says is for the log, not for the client.
+    // The message of an internal error is logged, not sent.
     const message = error.code === 'internal' ? 'the stream broke off: connect again' : error.message;
     response.write(errorEvent(wireError(error, '').code, message));
   } finally {
@@ -50,7 +50,7 @@ export async function streamSse(
   }
 }
 
-/** Ends the response. Resolves when all of it has left, or the client is gone. */
+/** Ends the response. Resolves when it was sent completely or the client has disconnected. */
 function sent(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) resolve();
@@ -59,7 +59,7 @@ function sent(response: ServerResponse): Promise<void> {
   });
 }
 
-/** The code of the error that ends a stream which was to go on. */
+/** The code of the error that ends a stream early. */
 export const ENDED = 'ended';
 
 /** The headers of a stream. */
@@ -67,7 +67,7 @@ export function sseHead(head: ReplyHead): ReplyHead {
   return [...head, 'content-type', 'text/event-stream; charset=utf-8', 'x-accel-buffering', 'no'];
 }
 
-/** Resolves when the client has read all up to what is written now, or is gone. */
+/** Resolves when the client has read everything written so far or has disconnected. */
 function readBy(response: ServerResponse, bytes: Buffer, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -2,15 +2,15 @@ import type { PodEventOf, Snapshot, TaskHistory } from '../../../pod/index.ts';
 import type { ProjectedEvent } from '../settings.ts';
 import { oncePer } from './once-per.ts';
 
-/** Selects from a session's events, in their order, those for a client, and says whether these were the last. */
+/** Selects a client's events from those of a session, in order, and returns whether they are the last. */
 export type EventSelection = (events: readonly ProjectedEvent[]) => {
   readonly events: readonly ProjectedEvent[];
   readonly isLast: boolean;
 };
 
 /**
- * Selects the events of one task: that it is queued, and all from the start of its run to its end. `after` is the number of the
- * event before the first one.
+ * Selects the events of one task: its queuing, and everything from the start of its run to its end. `after` is the number of the event
+ * before the first one.
  */
 export function taskEvents(taskId: string, history: TaskHistory, after: number): EventSelection {
   const task = new TaskEvents(taskId, history, after);
@@ -23,7 +23,7 @@ class TaskEvents {
   readonly #runIds: Set<string>;
   #queueId: string | undefined;
   #isOpen: boolean;
-  /** A kill cut its run off: the next state tells whether it waits for a decision and then continues. */
+  /** Its run was cut off by a kill: the next state shows whether it waits for a decision and then continues. */
   #isCutOff = false;
   #isOver = false;
 
@@ -36,7 +36,7 @@ class TaskEvents {
   }
 
   select(events: readonly ProjectedEvent[]): ReturnType<EventSelection> {
-    // True for most batches of a running task: then nothing is done per client.
+    // The common case of a running task: no work per client.
     if (this.#isOpen && !hasBoundary(events)) return { events, isLast: false };
     const selected: number[] = [];
     for (const [index, event] of events.entries()) {
@@ -47,7 +47,7 @@ class TaskEvents {
   }
 
   #isSelected({ source }: ProjectedEvent): boolean {
-    // Lines about the stream itself are for every client.
+    // Lines about the stream itself go to every client.
     if (source === undefined) return true;
     switch (source.type) {
       case 'snapshot':
@@ -99,7 +99,7 @@ class TaskEvents {
   }
 }
 
-/** The events at these places. Clients with the same selection get the same list, so its lines are serialized once. */
+/** The events at these indexes. Clients with the same selection get the same list, so its lines are serialized once. */
 function eventsAt(events: readonly ProjectedEvent[], places: readonly number[]): readonly ProjectedEvent[] {
   if (places.length === events.length) return events;
   const lists = partsOf(events);

@@ -31,29 +31,29 @@ import { clean, type RequestContext, noPath } from '../http/serve-request.ts';
 import { ENDED } from './sse-stream.ts';
 import { known, readSubmit } from '../work/submit-request.ts';
 
-/** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
+/** A message from a client: `{method, params?, request_id?}`. Responses carry the same `request_id`. */
 type Method = (params: JsonObject, session: SocketSession) => Promise<object>;
 
-/** One client, and what it listens to. */
+/** One client and its subscriptions. */
 interface SocketSession {
   readonly key: KeyRecord;
   readonly context: TasksContext;
   readonly link: WebSocketLink;
-  /** Counts a message against the key's rate; refuses it beyond that. */
+  /** Counts a message against the key's rate. Throws if it exceeds the rate. */
   readonly charge: () => void;
   readonly gone: AbortSignal;
-  /** By session; a second subscription to one takes the place of the first. */
+  /** By session. A second subscription to a session replaces the first. */
   readonly listening: Map<string, AbortController>;
-  /** Sends a line. A client that reads none of what it is told is cut off: nobody keeps it all for it. */
+  /** Sends a line. A client that does not read is disconnected, because its output is not buffered without limit. */
   readonly say: (line: object) => void;
-  /** Sends an error, with the keys that mark what it is about. */
+  /** Sends an error, with the fields that identify its subject. */
   readonly fail: (thrown: unknown, marks: JsonObject) => void;
-  /** For the audit log. */
+  /** Fields for the audit log. */
   readonly drop: () => void;
   readonly note: (method: string, params: JsonObject, policyResult: string, requestId: unknown) => void;
 }
 
-/** Takes a connection over, or refuses it as any other request. */
+/** Upgrades a connection, or refuses it like any other request. */
 export async function serveSocket(upgrade: HttpUpgrade, counter: RequestContext): Promise<void> {
   const { request, socket, requestId, clientRequestId, url } = upgrade;
   const { entrance, refusals, audit, context } = counter;
@@ -111,7 +111,7 @@ function open(
   const forget = context.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
   containFailures(socket, caught);
   socket.write(answer);
-  // One message after the other: what a client sends is done in its order.
+  // Messages of a client are handled in order, one after the other.
   let turn: Promise<void> = Promise.resolve();
   let waiting = 0;
   let waitingCharacters = 0;
@@ -130,7 +130,7 @@ function open(
       turn = turn
         .then(() => answerText(text, session))
         .catch((thrown: unknown) => {
-          // What is wrong with a message has been answered; this is our own failure, and this client's alone.
+          // Errors of a message were already answered; this is an internal error that affects only this client.
           caught(thrown);
           link.close(FAILED, 'an unexpected error: connect again');
         })
@@ -152,7 +152,7 @@ function open(
       try {
         entrance.charge(key);
       } catch (thrown) {
-        // A client that does not heed the refusals is disconnected.
+        // A client that ignores refusals is disconnected.
         if (refused.take() > 0) link.close(RATE_LIMITED, asPolypodError(thrown).message);
         throw thrown;
       }
@@ -213,7 +213,7 @@ async function answerText(text: string, session: SocketSession): Promise<void> {
   }
 }
 
-/** What marks an answer is sent back as it came, so it must be short and plain. */
+/** The request id is returned unchanged, so it must be a short text or a number. */
 function isRequestId(id: unknown): boolean {
   return typeof id === 'string' ? id.length <= LONGEST_REQUEST_ID : Number.isFinite(id);
 }
@@ -287,7 +287,7 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
   ],
 ]);
 
-/** Sends a session's lines until the client leaves it. */
+/** Sends a session's lines until the client unsubscribes. */
 function listen(sessionId: string, podId: string, from: Cursor | undefined, session: SocketSession): void {
   const { context, link, gone, listening, say, fail } = session;
   if (!listening.has(sessionId) && listening.size >= context.limits.subscriptions)
@@ -313,7 +313,7 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, sess
     });
 }
 
-/** All who call the session the same are sent the same bytes. */
+/** All clients that use the same name for the session are sent the same bytes. */
 function framesOf(batch: LineBatch, sessionId: string): Buffer {
   const byName = framesByName(batch);
   const known = byName.get(sessionId);
@@ -330,15 +330,15 @@ function framesOf(batch: LineBatch, sessionId: string): Buffer {
 const framesByName = oncePer((_: LineBatch) => new Map<string, Buffer>());
 
 /**
- * Ours if it was offered, and otherwise none: an offer may hold a key, which is never sent back. Browsers and the `ws` package
- * then give up if they have offered anything, so a key must be offered beside `polypod`.
+ * Selects our subprotocol if it was offered, otherwise none: an offer may contain a key, which is never sent back. Browsers and the `ws`
+ * package then fail if they offered anything, so a key must be offered together with `polypod`.
  */
 function subprotocolFor(offered: string | undefined): string | undefined {
   const names = offered?.split(',').map((name) => name.trim()) ?? [];
   return names.find((name) => name === 'polypod');
 }
 
-/** What a client calls its request; anything but a text or a number is only named. */
+/** The request id for the audit log; anything but a text or a number is replaced by its type. */
 function textOf(requestId: unknown): string {
   return typeof requestId === 'string' || typeof requestId === 'number'
     ? String(requestId)
@@ -349,14 +349,14 @@ function marked(requestId: unknown): JsonObject {
   return requestId === undefined ? {} : { request_id: requestId };
 }
 
-/** Of the codes that are free for everybody's use. */
+/** From the range for private use. */
 const CLOSED_BY_US = 4_000;
 const TOO_SLOW = 4_001;
 /** "Policy violation" of RFC 6455. */
 const RATE_LIMITED = 1_008;
 const MOST_WAITING = 1_000;
-/** Messages beyond the key's rate that are answered before the connection is closed. */
+/** How many messages beyond the key's rate are answered before the connection is closed. */
 const REFUSED_MESSAGES: Rate = { perMinute: 60, burst: 100 };
-/** By RFC 6455: the server met something unexpected. */
+/** RFC 6455: the server encountered an unexpected condition. */
 const FAILED = 1_011;
 const LONGEST_REQUEST_ID = 1_024;

@@ -12,7 +12,7 @@ export function signature(secret: string, seconds: number, body: string): string
   return `t=${seconds},v1=${mac}`;
 }
 
-/** Sends once. Rejects unless the receiver says that it has it; a redirection is no such answer. */
+/** Sends once. Rejects unless the receiver confirms; a redirect is not a confirmation. */
 export async function post(
   { url, secret, allowPrivate = false }: Webhook,
   message: JsonObject,
@@ -27,7 +27,7 @@ export async function post(
       target,
       {
         method: 'POST',
-        // The address that was looked at is the one that is used: a name may mean another one the next time.
+        // Connects to the address that was checked: the name could resolve to another one later.
         lookup: (_, options, done) => {
           if (options.all === true) done(null, [address]);
           else done(null, address.address, address.family);

@@ -15,13 +15,13 @@ export const WEBHOOK_LIMITS: WebhookLimits = {
   waiting: 1_000,
 };
 
-/** Tells others when a task is over and when somebody is asked. What is not told when the process is killed is not told later. */
+/** Notifies webhooks of finished tasks and pending approvals. Messages that are pending when the process is killed are lost. */
 export class Webhooks {
   readonly #host: Host;
   readonly #hooks: readonly Webhook[];
   readonly #limits: WebhookLimits;
   readonly #log: Log;
-  /** The agent stops: nobody waits for a better moment any more. */
+  /** Aborted when the agent stops: retries are no longer delayed. */
   readonly #hurry = new AbortController();
   readonly #stop = new AbortController();
   readonly #forget: () => void;
@@ -35,7 +35,7 @@ export class Webhooks {
     this.#forget = hooks.length === 0 ? () => {} : host.sessions.onChange((change) => this.#look(change));
   }
 
-  /** What waits is tried once more, at once; what nobody takes in time is lost, and logged. */
+  /** Sends pending messages once more without delay. Those that are not accepted in time are dropped and logged. */
   async close(): Promise<void> {
     this.#forget();
     this.#hurry.abort();
@@ -77,7 +77,7 @@ export class Webhooks {
     this.#log.error('a webhook is lost', { url: hook.url, message: message.id, type: message.type });
   }
 
-  /** Until the next attempt is due, or the last one. */
+  /** Waits until the next attempt is due, or until the agent stops. */
   async #pause(attempt: number): Promise<void> {
     const { signal } = this.#hurry;
     await sleep(this.#limits.firstDelayMs * 2 ** (attempt - 1), undefined, { signal, ref: false }).catch(
@@ -86,7 +86,7 @@ export class Webhooks {
   }
 }
 
-/** What has happened between two rows that others are told of. */
+/** The messages for the changes between two rows. */
 export function newsOf(before: Row | undefined, row: Row): readonly JsonObject[] {
   const place = { ...ownerAndName(row), podId: row.id, at: row.updatedAt };
   const states = new Map(statesOf(before));

@@ -6,7 +6,7 @@ import { isOver, listedState } from './task-status.ts';
 
 const TASK_TYPES_OF: Readonly<Record<Role, TaskType>> = { developer: 'file_operation', reviewer: 'chat' };
 
-/** Keeps the work of a coordinator's colleagues as tasks of their own, so that clients can list and follow it. */
+/** Records the work of a coordinator's delegates as separate tasks, so that clients can list and follow it. */
 export function delegatedWork(host: Host): WorkRecords {
   return {
     newId: (podId, role) => newTaskId({ podId, taskType: TASK_TYPES_OF[role] }),

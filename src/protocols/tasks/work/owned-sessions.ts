@@ -5,12 +5,12 @@ import { allows, type KeyRecord } from '../keys/key.ts';
 
 const PREFIX = 'tasks:';
 
-/** The sessions of this door's clients. Each owner has names of its own for them; other doors know them by their pod. */
+/** The sessions of this door's clients. Each owner has its own names for them; other doors use the pod id. */
 export class OwnedSessions {
   readonly #host: Host;
-  /** Pods by the key they were made under. */
+  /** Pod ids by the key that their creation was requested with. */
   readonly #named = new Map<string, string>();
-  /** By pod: whose it is, and what its owner calls it. */
+  /** By pod: the owner, and the owner's name for it. */
   readonly #owners = new Map<string, OwnerAndName>();
   readonly #queued = new Map<string, number>();
   #pending = 0;
@@ -31,12 +31,12 @@ export class OwnedSessions {
     });
   }
 
-  /** How many tasks wait, of all sessions. */
+  /** The number of pending tasks in all sessions. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** A session by its owner's name for it, or by its pod's id where the key may use that; undefined for none. */
+  /** Finds a session by its owner's name for it, or by its pod id if the key may use it; undefined if there is none. */
   find(key: KeyRecord, sessionId: string): Row | undefined {
     const own = this.#host.sessions.get(this.#named.get(nameOf(key.owner, sessionId)) ?? '');
     if (own !== undefined) return own;
@@ -50,13 +50,13 @@ export class OwnedSessions {
     return row;
   }
 
-  /** A pod of a session that the key may use. */
+  /** Finds the row of a pod that the key may use. */
   pod(key: KeyRecord, podId: string): Row | undefined {
     const row = this.#host.sessions.get(podId);
     return row !== undefined && this.mayUse(key, row) ? row : undefined;
   }
 
-  /** The pod behind a name; a new one for a name that is new. The id of a pod that the key may not use is no name. */
+  /** Returns the pod for a name and creates it for a new name. The id of a pod that the key may not use is not a valid name. */
   async obtain(key: KeyRecord, sessionId: string, cwd: string): Promise<Pod> {
     const row = this.find(key, sessionId);
     if (row !== undefined) return this.#host.pod(row.id);
@@ -72,12 +72,12 @@ export class OwnedSessions {
   mayUse(key: KeyRecord, row: Row): boolean {
     if (allows(key, 'admin') || key.grants?.includes(row.id) === true) return true;
     if (this.#owners.get(row.id)?.owner === key.owner) return true;
-    // A session that came out of one of its own.
+    // A session that was forked from one of its own.
     const parent = row.parentId === undefined ? undefined : this.#host.sessions.get(row.parentId);
     return parent !== undefined && this.mayUse(key, parent);
   }
 
-  /** What the key's owner calls a session. */
+  /** The name of a session for the owner of the key. */
   nameFor(key: KeyRecord, row: Row): string {
     const { owner, sessionId } = this.#owners.get(row.id) ?? {};
     return sessionId !== undefined && owner === key.owner ? sessionId : row.id;
@@ -118,7 +118,7 @@ export interface OwnerAndName {
   readonly sessionId?: string;
 }
 
-/** Whose a session is, and what its owner calls it; nothing of one that came in by another door. */
+/** The owner of a session and the owner's name for it; empty for a session of another door. */
 export function ownerAndName({ key }: Row): OwnerAndName {
   if (key?.startsWith(PREFIX) !== true) return {};
   const [owner, sessionId] = arrayOf(tryParse(key.slice(PREFIX.length)));

@@ -3,7 +3,7 @@ import type { KeyRecord } from '../keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import type { SessionLine, WireUsage } from '../wire.ts';
 
-/** A session as lists show it. */
+/** A session in a list. */
 export function sessionLine(key: KeyRecord, row: Row, sessions: OwnedSessions): SessionLine {
   return {
     sessionId: sessions.nameFor(key, row),
@@ -22,7 +22,7 @@ export function usageOf({ totals }: Row): WireUsage {
   return { inputTokens, outputTokens, turns, toolCalls, ...(cost !== undefined && { cost }) };
 }
 
-/** The cost is known as long as that of each is. */
+/** Adds up usages. The cost is known only if every single cost is. */
 export function sumOf(usages: readonly WireUsage[]): WireUsage {
   let sum: WireUsage = { inputTokens: 0, outputTokens: 0, turns: 0, toolCalls: 0, cost: 0 };
   for (const usage of usages) {

@@ -35,7 +35,7 @@ const CONTEXT: shape.Shape<WireContext> = known(
   ),
 );
 
-/** Names of clients' own, kept in a header and told to people. */
+/** Names that clients choose. They are stored in the header of the session and shown to people. */
 const name = wireText({
   must: 'text of at most 200 characters, none of them a control character',
   pattern: `^${PRINTED}*[^\\s${CONTROL}]${PRINTED}*$`,
@@ -55,8 +55,8 @@ export function readSubmit(body: JsonObject): SubmitRequest {
 }
 
 /**
- * The shape without its strictness about keys: clients may send more than we know. A key that we know may be left out, but is
- * not null: no schema of ours or of the seed allows that.
+ * Accepts unknown keys: clients may send more than this version knows. A known key can be absent but not null, as in our schema and the
+ * reference.
  */
 export function known<T>(strict: shape.Shape<T>): shape.Shape<T> {
   const { properties, required } = strict.schema;
@@ -67,7 +67,7 @@ export function known<T>(strict: shape.Shape<T>): shape.Shape<T> {
     read: (value, at, report) => {
       if (!isObject(value)) return strict.read(value, at, report);
       const entries = Object.entries(value).filter(([key]) => keys.has(key));
-      // One that is required is missing then, and is reported as such.
+      // A required key with the value null is reported as missing.
       const nulls = entries.filter(([key, part]) => part === null && !needed.includes(key));
       for (const [key] of nulls)
         report({ path: [...at, key], at: 'value', text: 'must not be null: leave it out' });

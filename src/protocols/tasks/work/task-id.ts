@@ -7,8 +7,8 @@ export interface TaskName {
 }
 
 /**
- * A task's id names its pod and its type, so that a task is found and told without an index, however old it is. Under an
- * idempotency key the id follows from the key: the same submission is the same task.
+ * A task's id contains its pod and its type, so that a task is found without an index, however old it is. With an idempotency key, the id
+ * is derived from the key: the same submission is the same task.
  */
 export function newTaskId({ podId, taskType }: TaskName, key?: readonly string[]): string {
   const own =

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../base/index.ts';
 import type { FileChange, TaskHistory } from '../../../pod/index.ts';
 import type { TaskType, WireChange } from '../wire.ts';
 
-/** What a task produced, in the spelling of the wire, by its type. */
+/** Encodes the result of a task, depending on its type. */
 export function resultOf(taskType: TaskType, { outcome, usage }: TaskHistory): JsonObject {
   const { text, changes } = outcome;
   switch (taskType) {

@@ -3,19 +3,19 @@ import { readTaskId } from './task-id.ts';
 import { resultOf } from './task-result.ts';
 import type { TaskState, TaskStatusReply, TaskType } from '../wire.ts';
 
-/** Whether no task of its session has begun after it. One that waits, or was taken out of the queue, has not begun. */
+/** Whether no later task of its session has started. A task that is pending, or was removed from the queue, has not started. */
 function isLastBegun(tasks: Row['tasks'], taskId: string): boolean {
   const at = tasks.findIndex((task) => task.taskId === taskId);
   return !tasks.slice(at + 1).some(({ runId }) => runId !== undefined);
 }
 
-/** Where a task stands, as lists of sessions know it. */
+/** The state of a task in the session's row. */
 export function listedState(row: Pick<Row, 'state' | 'tasks'>, task: TaskRow): TaskState {
   const isLast = isLastBegun(row.tasks, task.taskId);
   return judged(stateOf(task.status, isLast, row), readTaskId(task.taskId)?.taskType, task.denied === true);
 }
 
-/** Where a task stands that lists do not have any more. */
+/** The state of a task that is no longer in the row. */
 export function pastState(
   row: Pick<Row, 'state'>,
   taskType: TaskType,
@@ -24,12 +24,12 @@ export function pastState(
   return judged(stateOf(status, false, row), taskType, denied !== undefined);
 }
 
-/** The run of a command ends well whatever became of the command; one that was denied is not done. */
+/** The run of a command finishes whatever the command does, but a denied command is not a success. */
 function judged(state: TaskState, taskType: TaskType | undefined, isDenied: boolean): TaskState {
   return state === 'succeeded' && isDenied && taskType === 'command_execution' ? 'denied' : state;
 }
 
-/** By how its run stands, and by what its pod waits for. */
+/** Derives the state from the status of its run and the state of its pod. */
 function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>): TaskState {
   switch (status) {
     case 'pending':
@@ -43,7 +43,7 @@ function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>)
     case 'limited':
       return status;
     default:
-      // Paused, or parted by a crash: it goes on with a decision, unless another has begun since.
+      // Paused, or interrupted by a crash: a decision continues it, unless another task has started since.
       if (isLast && state === 'waiting') return 'waiting_approval';
       if (isLast && state === 'running') return 'running';
       if (isLast && state === 'paused') return 'paused';
@@ -51,7 +51,7 @@ function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>)
   }
 }
 
-/** The four words of the wire. */
+/** Maps states to the four statuses of the protocol. */
 export const STATUS: Readonly<Record<TaskState, TaskStatusReply['status']>> = {
   pending: 'pending',
   running: 'in_progress',
@@ -67,15 +67,14 @@ export const STATUS: Readonly<Record<TaskState, TaskStatusReply['status']>> = {
 
 export const STATES: readonly string[] = Object.keys(STATUS);
 
-/** Each of them once. */
 export const STATUSES: readonly TaskStatusReply['status'][] = [...new Set(Object.values(STATUS))];
 
-/** Whether nothing will become of it any more. */
+/** Whether the task has ended. */
 export function isOver(state: TaskState): boolean {
   return STATUS[state] === 'completed' || STATUS[state] === 'failed';
 }
 
-/** What a task that has begun has to tell beside its state. How far it has come is known as far as it keeps a list of its steps. */
+/** The result, error and progress of a task that has started. The progress is known if the task has a list of steps. */
 export function outcomeOf(
   state: TaskState,
   taskType: TaskType,
@@ -86,7 +85,7 @@ export function outcomeOf(
     case 'pending':
       return {};
     case 'in_progress':
-      // All steps may be done and the last word not said: only what is completed has 100.
+      // All steps may be done before the last answer: only a completed task has 100.
       return stepsDone === undefined ? {} : { progress: Math.min(99, Math.floor(stepsDone * 100)) };
     case 'completed':
       return { progress: 100, result: resultOf(taskType, history) };

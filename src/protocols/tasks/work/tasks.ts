@@ -18,13 +18,13 @@ export interface FoundTask {
   readonly taskType: TaskType;
   readonly row: Row;
   readonly state: TaskState;
-  /** Undefined for one that is not over: then nothing had to be read. */
+  /** Undefined for a task that has not ended, which needs no lookup. */
   readonly history: TaskHistory | undefined;
 }
 
-/** What an agent is doing. */
+/** The workload of an agent. */
 export interface AgentWork {
-  /** Tasks under way, also those that wait for an answer. */
+  /** Tasks in progress, including those that wait for an approval. */
   readonly running: number;
   readonly pending: number;
   readonly current: string | undefined;
@@ -36,7 +36,7 @@ export interface TasksParts {
   readonly refused: RefusalCounts;
 }
 
-/** Tasks: prompts that wait or run in the sessions of this door's clients. All that is known of them is in those sessions. */
+/** Tasks: prompts that are pending or running in the sessions of this door's clients. All their data is in those sessions. */
 export class Tasks {
   readonly #host: Host;
   readonly #sessions: OwnedSessions;
@@ -44,7 +44,7 @@ export class Tasks {
   readonly #settings: TasksSettings;
   readonly #limits: TasksLimits;
   readonly #refused: RefusalCounts;
-  /** Answers about tasks that are over: they do not change, and are asked for again and again. */
+  /** Replies about tasks that have ended: they do not change, and clients poll them repeatedly. */
   readonly #over = new Map<string, Omit<TaskStatusReply, 'sessionId'>>();
 
   constructor(settings: TasksSettings, limits: TasksLimits, { sessions, delegations, refused }: TasksParts) {
@@ -66,7 +66,7 @@ export class Tasks {
     if (this.#settings.isDraining?.() === true) throw draining();
     const { cwd, overrides } = await permit(wish.context ?? {}, key, this.#settings);
     const work = this.#workFor(wish, overrides);
-    // One that is not taken leaves no session behind.
+    // A rejected task creates no session.
     if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: wish.taskType }, work);
     const known = this.#sessions.find(key, wish.sessionId);
     const pod = await this.#sessions.obtain(
@@ -75,7 +75,7 @@ export class Tasks {
       cwd ?? (known === undefined ? await defaultDirectory(key, this.#settings) : known.cwd),
     );
     const row = this.#host.sessions.get(pod.id);
-    // Also one that another request has just begun elsewhere under the same name.
+    // Also checks a session that a concurrent request has just created under the same name.
     await refuseElsewhere(key, row ?? (await pod.snapshot()));
     if (cwd !== undefined && row !== undefined && row.cwd !== cwd)
       throw httpRefusal(
@@ -87,7 +87,7 @@ export class Tasks {
     const name = { podId: pod.id, taskType: wish.taskType };
     const taskId = newTaskId(name, idempotencyKey === undefined ? undefined : [key.owner, idempotencyKey]);
     const { pending } = this.#limits;
-    // A task that was accepted under its key keeps its place: to send it again changes nothing.
+    // A task that was accepted under its key keeps its place: submitting it again has no effect.
     if (this.#sessions.pending >= pending && !(await this.#isKnown(pod.id, taskId)))
       return rejected(name, `${pending} tasks wait already: try again later`);
     const start = (): Promise<Receipt> =>
@@ -117,7 +117,7 @@ export class Tasks {
     );
   }
 
-  /** A task that the key may see. */
+  /** Finds a task that the key may read. */
   async find(key: KeyRecord, taskId: string): Promise<FoundTask> {
     const { podId, taskType } = readTaskId(taskId) ?? {};
     const row = podId === undefined ? undefined : this.#sessions.pod(key, podId);
@@ -126,7 +126,7 @@ export class Tasks {
     if (state !== undefined && !isOver(state)) return { taskId, taskType, row, state, history: undefined };
     const history = await this.history(row.id, taskId);
     if (history === undefined) throw unknown(`task ${taskId}`);
-    // The row of a session that could not be written is corrected before the session is read.
+    // Reading the session corrects the row of a session that could not be written.
     const now = this.#host.sessions.get(row.id) ?? row;
     return {
       taskId,
@@ -156,12 +156,12 @@ export class Tasks {
       ...(history && outcomeOf(state, taskType, withReason(history, row))),
       state,
     };
-    // Without its end in the session, another answer may follow: the session could not be written.
+    // If the session has no end of the task, because it could not be written, the reply may still change.
     if (isOver(state) && history?.lastSeq !== undefined) this.#keep(reply);
     return { ...reply, sessionId: this.#sessions.nameFor(key, row) };
   }
 
-  /** Takes it out of the queue, or ends its run. */
+  /** Removes the task from the queue, or cancels its run. */
   async cancel(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
     const { row, state } = await this.find(key, taskId);
     if (isOver(state))
@@ -206,14 +206,14 @@ export class Tasks {
       .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
   }
 
-  /** What this agent has to do for all its clients, and which task of this one is under way. */
+  /** The workload of this agent for all clients, and the current task of this client. */
   async work(key: KeyRecord): Promise<AgentWork> {
     const name = agentName(this.#settings);
     const rows = await this.#host.sessions.list();
     const all = rows.flatMap((row) =>
       row.tasks.map((task) => ({ ...task, row, state: listedState(row, task) })),
     );
-    // The agents of one daemon share its sessions, but not their work: what one has to do does not make another busy.
+    // The agents of one daemon share its sessions, but not their tasks: one agent's tasks do not make another busy.
     const isOwn = ({ agent = name }: TaskRow): boolean => agent === name;
     const own = all.filter(isOwn);
     const others = all.filter((task) => !isOwn(task));
@@ -227,7 +227,7 @@ export class Tasks {
     };
   }
 
-  /** What the run is given, or why there is none. */
+  /** The prompt and overrides of the run, or the reason for a rejection. */
   #workFor(
     { taskType, userPrompt, context = {} }: SubmitRequest,
     overrides: Overrides,
@@ -260,7 +260,7 @@ export class Tasks {
   }
 }
 
-/** Undefined for a task that the list has no more. */
+/** Undefined for a task that is no longer in the row. */
 function stateIn(row: Row, taskId: string): TaskState | undefined {
   const listed = row.tasks.find((task) => task.taskId === taskId);
   return listed && listedState(row, listed);
@@ -274,13 +274,15 @@ export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller
   return { by: owner, owner, door: 'tasks', ...(idempotencyKey !== undefined && { key: idempotencyKey }) };
 }
 
-/** A task that cannot be run now, or not here, is an answer; a bug, or another task under the same key, is none. */
+/**
+ * A task that cannot run now, or not here, is rejected with a message. Internal errors, and another task under the same key, are thrown.
+ */
 function rejection(error: PolypodError): string {
   if (error.code === 'internal' || error.code === 'conflict') throw error;
   return error.message;
 }
 
-/** Why a run failed whose end the session does not have, since it could not be written: the row of the session knows. */
+/** Adds the reason from the session's row if the session has no end of the run, because it could not be written. */
 function withReason(history: TaskHistory, { lastRun }: Row): TaskHistory {
   const isLast = lastRun !== undefined && history.runIds.has(lastRun.runId);
   return isLast ? { ...history, reason: history.reason ?? lastRun.message } : history;
