@@ -46,8 +46,8 @@ class Lines {
 
 const three = <T>(list: readonly T[]): readonly T[] | undefined => (list.length >= 3 ? list : undefined);
 
-describe('the questions of parallel calls come in call order', () => {
-  it('on every door of one daemon', async () => {
+describe('approvals of parallel calls', () => {
+  it('are requested in call order on every door of one daemon', async () => {
     const here = await agentSite([TURN, TURN, TURN, TURN]);
     await here.agent();
     const { runtimeDirectory } = dataPathsFrom(here.env);

@@ -22,7 +22,7 @@ it('a door gets the shared context and its own needs, and nothing else', async (
   expect(seen).toEqual([{ version: '1', directory: '/run', colour: 'red' }]);
 });
 
-it('the doors state what they need', () => {
+it('the doors list their needs', () => {
   expect(doors.map(({ name, needs }) => [name, needs])).toEqual([
     ['pod', ['namedSockets', 'claimSocket']],
     ['hld', ['user', 'modelNamed']],

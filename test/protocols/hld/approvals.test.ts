@@ -26,7 +26,7 @@ async function results(client: Client, session_id: string): Promise<readonly unk
 }
 
 describe('fetchApprovals', () => {
-  it('gives those of a session, or of all, oldest first; none is an empty list', async () => {
+  it('returns the approvals of one session or of all, oldest first; an empty list if there are none', async () => {
     const stage = await hldStage(({ messages }) =>
       messages.length > 1 ? says('done') : asks(`node ${messages.at(-1)?.text}`),
     );
@@ -55,7 +55,7 @@ describe('fetchApprovals', () => {
 });
 
 describe('sendDecision', () => {
-  it('approves: the call is run', async () => {
+  it('approve: the call runs', async () => {
     const stage = await hldStage([
       asks(`node -e "require('fs').writeFileSync('made', 'yes')"`),
       calls('read', { path: 'made' }),
@@ -90,7 +90,7 @@ describe('sendDecision', () => {
     });
   });
 
-  it('denies: the comment is what the model reads', async () => {
+  it('deny: the model receives the comment', async () => {
     const stage = await hldStage([asks(), says('done')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
@@ -124,7 +124,7 @@ describe('sendDecision', () => {
     expect(error).toMatchObject({ code: -32602, message });
   });
 
-  it('answers what cannot be decided with a result', async () => {
+  it('returns a result for an approval that cannot be decided', async () => {
     const stage = await hldStage([asks(), says('done')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
@@ -147,7 +147,7 @@ describe('sendDecision', () => {
 });
 
 describe('parallel approvals', () => {
-  it('are asked and decided one by one; the session waits until the last is decided', async () => {
+  it('are requested and decided one by one; the session waits until the last one is decided', async () => {
     const stage = await hldStage([
       {
         parts: [
@@ -174,7 +174,7 @@ describe('parallel approvals', () => {
 });
 
 describe('createApproval', () => {
-  it('may be asked many times before anything is decided, in whatever order that is done', async () => {
+  it('accepts many requests before a decision, and decisions in any order', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
     const ids: string[] = [];
@@ -202,7 +202,7 @@ describe('createApproval', () => {
       });
   });
 
-  it('asks about a call of a client, by run or by session, and getApproval tells the answer', async () => {
+  it("requests approval for a client's call, by run or by session, and getApproval returns the decision", async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
     for (const [id, tool_use_id] of [[run_id], [session_id, 'toolu_1'], [session_id], [run_id, 'toolu_2']]) {
@@ -239,7 +239,7 @@ describe('createApproval', () => {
     expect(await statusOf(client, session_id)).toBe('completed');
   });
 
-  it('is answered at once where the session allows it', async () => {
+  it('is decided at once if the session allows it', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
     const ask = async (tool_name: string) => {
@@ -269,7 +269,7 @@ describe('createApproval', () => {
     ['Write', { auto_accept_edits: true }, 'Auto-accepted (auto-accept mode enabled)'],
     ['Bash', { dangerously_skip_permissions: true }, 'Auto-accepted (dangerous skip permissions enabled)'],
   ])(
-    'about %s under %j is told as asked and resolved, and nobody waits',
+    'for %s under %j is reported as requested and resolved, and the session does not wait',
     async (tool_name, settings, text) => {
       const stage = await hldStage([STALLS]);
       const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
@@ -319,7 +319,7 @@ describe('createApproval', () => {
     expect(error).toMatchObject({ code, message });
   });
 
-  it('getApproval refuses one that is not there, and one without a name', async () => {
+  it('getApproval refuses an unknown id and a missing id', async () => {
     const client = await (await hldStage([])).client();
     expect((await client.reply('getApproval', { approval_id: 'local-x' })).error).toEqual({
       code: -32603,
@@ -332,7 +332,7 @@ describe('createApproval', () => {
   });
 });
 
-it('an approval of a run that is cancelled is resolved, and deciding it changes nothing', async () => {
+it('an approval of a cancelled run is resolved, and a decision has no effect', async () => {
   const { host, cwd, client: open, subscriber } = await hldStage([asks(), says('never')]);
   const [client, ear] = [await open(), await subscriber()];
   const pod = await host.create({ cwd });
@@ -355,7 +355,7 @@ it('an approval of a run that is cancelled is resolved, and deciding it changes 
   expect(stringOf(approval_id)).toMatch(/^local-/);
 });
 
-it('an approval that nobody decides in time is resolved, and was not approved', async () => {
+it('an approval that times out is resolved and not approved', async () => {
   const { host, cwd, client: open, subscriber } = await hldStage([]);
   const [client, ear] = [await open(), await subscriber()];
   const pod = await host.create({ cwd });

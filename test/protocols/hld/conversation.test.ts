@@ -15,7 +15,7 @@ const short = (row: JsonObject): string => {
 };
 
 describe('getConversation', () => {
-  it('has a row for each thing said, thought, called and brought', async () => {
+  it('has a row for each message, thought, call and result', async () => {
     const stage = await hldStage([
       {
         parts: [
@@ -53,7 +53,7 @@ describe('getConversation', () => {
     expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
   });
 
-  it('of a child begins with its ancestors, as they were; of its Claude session it is the child alone', async () => {
+  it("of a child starts with its ancestors' rows; by its Claude session id, it has only the child's", async () => {
     const stage = await hldStage([says('one'), says('two'), says('three'), says('aside')]);
     const { session_id: first, client, ear } = await launch(stage, { query: 'a' }, 'completed');
     const goOn = async (session_id: string, query: string) => {
@@ -94,7 +94,7 @@ describe('getConversation', () => {
     });
   });
 
-  it('keeps the order of rows when results come out of order', async () => {
+  it('keeps the order of rows when results arrive out of order', async () => {
     const stage = await hldStage([
       {
         parts: [
@@ -118,7 +118,7 @@ describe('getConversation', () => {
     expect(after.filter(({ event_type: type }) => type === 'tool_result')).toHaveLength(2);
   });
 
-  it('refuses when nothing is named, or nothing has the name', async () => {
+  it('refuses a missing id and an unknown id', async () => {
     const client = await (await hldStage([])).client();
     expect((await client.reply('getConversation')).error).toMatchObject({
       code: -32602,
@@ -131,7 +131,7 @@ describe('getConversation', () => {
   });
 });
 
-describe('an approval and its call find each other', () => {
+describe('an approval is matched with its call', () => {
   const place = (id: number) => ({ id: String(id), parentId: null, timestamp: '2026-01-01T00:00:00.123Z' });
   const called = (id: number, callId: string, name: string): Entry => ({
     ...place(id),
@@ -176,7 +176,7 @@ describe('an approval and its call find each other', () => {
     expect(links(entries)).toEqual(['c local-a approved']);
   });
 
-  it('by name the newest call that has none', () => {
+  it('by name: the newest call without an approval', () => {
     expect(
       links([
         called(1, 'c', 'bash'),
@@ -188,12 +188,12 @@ describe('an approval and its call find each other', () => {
     ).toEqual(['c local-b pending', 'd local-a pending', 'e  ']);
   });
 
-  it('but not the question of a child', () => {
+  it('but not with an approval of a child pod', () => {
     expect(links([called(1, 'c', 'bash'), asked(2, 'a', { podId: 'child' })])).toEqual(['c  ']);
   });
 });
 
-it('a compaction is a row of the system', async () => {
+it('a compaction is a system row', async () => {
   const long = 'word '.repeat(40_000);
   const stage = await hldStage([says(long), says('two'), says('the sum')]);
   const { session_id, client, ear } = await launch(stage, { query: 'a' }, 'completed');

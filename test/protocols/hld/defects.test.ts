@@ -20,7 +20,7 @@ async function toolCalls(client: Client, session_id: string): Promise<readonly J
   return events.filter(({ event_type: type }) => type === 'tool_call');
 }
 
-describe("what goes wrong in the original, and doesn't here", () => {
+describe('defects of the original daemon that do not occur here', () => {
   it('mcp_config {} crashes the daemon', async () => {
     const stage = await hldStage([says('ok'), says('ok')]);
     const { client } = await launch(stage, { query: 'hi', mcp_config: {} }, 'completed');
@@ -35,7 +35,7 @@ describe("what goes wrong in the original, and doesn't here", () => {
     expect(await statusOf(client, session_id)).toBe('interrupted');
   });
 
-  it('a session stays interrupting for ever when the daemon is ended', async () => {
+  it('a session stays interrupting forever when the daemon exits', async () => {
     const stage = await hldStage([STALLS, says('ok')]);
     const { session_id } = await launch(stage, { query: 'hi' }, 'running');
     await stage.restart('shutdown');
@@ -46,7 +46,7 @@ describe("what goes wrong in the original, and doesn't here", () => {
     ).toBe(session_id);
   });
 
-  it('a decision about a dead session makes it running without a process', async () => {
+  it('a decision on an ended session sets it to running without a process', async () => {
     const stage = await hldStage([asks(), says('never')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
@@ -73,7 +73,7 @@ describe("what goes wrong in the original, and doesn't here", () => {
     },
   );
 
-  it('nobody is told of a failure, of waiting, or of going on', async () => {
+  it('subscribers are not notified of failing, waiting and resuming', async () => {
     const stage = await hldStage([asks(), { parts: [], fault: { kind: '401' } }]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     await client.call('sendDecision', {
@@ -89,7 +89,7 @@ describe("what goes wrong in the original, and doesn't here", () => {
     ]);
   });
 
-  it('one decision makes a session running while another approval is pending', async () => {
+  it('one decision sets a session to running while another approval is pending', async () => {
     const stage = await hldStage([says('ok'), STALLS]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
     const pod = stage.host.pod(session_id);
@@ -112,7 +112,7 @@ describe("what goes wrong in the original, and doesn't here", () => {
     expect(await statusOf(client, session_id)).toBe('running');
   });
 
-  it('of two approvals at once one is lost', async () => {
+  it('one of two concurrent approvals is lost', async () => {
     const stage = await hldStage([
       {
         parts: [1, 2, 3].map((n) => ({ toolCall: { name: 'bash', arguments: { command: `node -e ${n}` } } })),
@@ -140,13 +140,13 @@ describe("what goes wrong in the original, and doesn't here", () => {
     ]);
   });
 
-  it('a failed run is said not to be an error', async () => {
+  it('a failed run is not reported as an error', async () => {
     const stage = await hldStage([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
     const { client } = await launch(stage, { query: 'hi' }, 'failed');
     expect(await client.call('listSessions')).toMatchObject({ sessions: [{ result: { is_error: true } }] });
   });
 
-  it('sessions of a daemon that was killed run on, and the next one does not know them', async () => {
+  it('sessions of a killed daemon keep running, unknown to the next daemon', async () => {
     const stage = await hldStage([STALLS, says('ok')]);
     const { session_id } = await launch(stage, { query: 'hi' }, 'running');
     await stage.restart('kill');
@@ -156,13 +156,13 @@ describe("what goes wrong in the original, and doesn't here", () => {
     await ear.hearStatus(stringOf(child.session_id), 'completed');
   });
 
-  it('custom_instructions are kept, and told to nobody', async () => {
+  it('custom_instructions are stored but not sent to the model', async () => {
     const stage = await hldStage([says('ok')]);
     await launch(stage, { query: 'hi', custom_instructions: 'No salt.' }, 'completed');
     expect(JSON.stringify(stage.sim.requests.at(-1)?.body)).toContain('No salt.');
   });
 
-  it('the key of a proxy is shown to whoever asks', async () => {
+  it('the key of a proxy is returned to every client', async () => {
     const stage = await hldStage([says('ok'), says('ok')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
     const proxy_api_key = 'key-0123456789';
@@ -171,7 +171,7 @@ describe("what goes wrong in the original, and doesn't here", () => {
     expect(JSON.stringify(await client.call('listSessions'))).not.toContain(proxy_api_key);
   });
 
-  it('an approval stays pending for ever when its session has ended', async () => {
+  it('an approval stays pending forever after its session has ended', async () => {
     const stage = await hldStage([asks(), says('never')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);

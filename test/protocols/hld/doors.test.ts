@@ -27,7 +27,7 @@ function rpcClient({ env }: Site, ...args: readonly string[]) {
   };
 }
 
-it('a session is launched here, watched with Pod Protocol and approved over RPC', async () => {
+it('a session is launched over HLD, watched over the Pod Protocol and approved over RPC', async () => {
   const here = await site([call('bash', { command: 'node -e 1' }), says('done')]);
   await here.serve();
   const { client, ear } = await hldClients(here);
@@ -56,7 +56,7 @@ it('a session is launched here, watched with Pod Protocol and approved over RPC'
   });
 });
 
-it('a session of RPC shows up here, and is continued here', async () => {
+it('an RPC session is listed and continued over HLD', async () => {
   const here = await site([says('one'), says('two')]);
   await here.serve();
   const { client, ear } = await hldClients(here);

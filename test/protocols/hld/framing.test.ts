@@ -70,7 +70,7 @@ describe('a request', () => {
       '[{"jsonrpc":"2.0","method":"Subscribe","id":2}]',
       '[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Subscribe needs a connection of its own"},"id":2}]',
     ],
-  ])('%s is answered on a connection that stays open', async (_, line, reply) => {
+  ])('%s is answered, and the connection stays open', async (_, line, reply) => {
     const client = await (await hldStage([])).client();
     expect(await client.exchange(line)).toBe(reply);
     expect(await client.exchange(HEALTH)).toBe(HEALTHY);
@@ -83,20 +83,20 @@ describe('a request', () => {
     expect(client.lines).toEqual([HEALTHY]);
   });
 
-  it('is read whatever the pieces it comes in, and with CRLF', async () => {
+  it('is parsed however its bytes are split, and with CRLF', async () => {
     const client = await (await hldStage([])).client();
     for (const char of `${HEALTH}\r\n`) client.write(char);
     expect(await client.line(0)).toBe(HEALTHY);
   });
 
-  it('that is not UTF-8 is answered as a parse error', async () => {
+  it('that is not UTF-8 gets a parse error', async () => {
     const client = await (await hldStage([])).client();
     client.socket.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]));
     expect(await client.line(0)).toContain('-32700');
     expect(await client.exchange(HEALTH)).toBe(HEALTHY);
   });
 
-  it('of 10 MiB is read; of 17 MiB it is answered with an error, and the next one is read', async () => {
+  it('of 10 MiB is accepted; one of 17 MiB gets an error, and the next one is handled', async () => {
     const { client: open } = await hldStage([]);
     const client = await open();
     const padded = (bytes: number) =>
@@ -111,7 +111,7 @@ describe('a request', () => {
 });
 
 describe('requests', () => {
-  it('of one connection are answered in order, however long one takes', async () => {
+  it('of one connection are answered in order, however long each takes', async () => {
     const { client: open } = await hldStage([{ parts: [{ text: 'ok' }] }]);
     const client = await open();
     const calls = [
@@ -126,14 +126,14 @@ describe('requests', () => {
     ]);
   });
 
-  it('that were sent before the client said its last word are answered', async () => {
+  it('that were sent before the client ended its input are answered', async () => {
     const client = await (await hldStage([])).client();
     client.socket.end(`${HEALTH}\n${HEALTH}`);
     await client.closed;
     expect(client.lines).toEqual([HEALTHY, HEALTHY]);
   });
 
-  it('of other connections do not wait for a client that reads nothing', async () => {
+  it('of other connections do not wait for a client that does not read', async () => {
     const { client: open, host, cwd } = await hldStage([]);
     for (let count = 0; count < 20; count += 1)
       await host.create({ cwd, settings: { annotations: { hld: { query: 'x'.repeat(2_000) } } } });
@@ -148,7 +148,7 @@ describe('requests', () => {
   });
 });
 
-it('whatever a client sends, every line that is no notification has one reply, and the next request is answered', async () => {
+it('for any input, every line except notifications gets one reply, and the next request is answered', async () => {
   const { client: open } = await hldStage([]);
   const client = await open();
   const anything = fc.oneof(
@@ -182,31 +182,31 @@ it('whatever a client sends, every line that is no notification has one reply, a
   );
 });
 
-describe('the socket', () => {
+describe('the HLD socket', () => {
   it.each([
     [undefined, '/home/a/.humanlayer/daemon.sock'],
     ['', '/home/a/.humanlayer/daemon.sock'],
     ['~/x.sock', '/home/a/x.sock'],
     ['/run/x.sock', '/run/x.sock'],
     ['~other/x.sock', '~other/x.sock'],
-  ])('named %s is %s', (wanted, path) => {
+  ])('for %s is %s', (wanted, path) => {
     expect(hldSocketPath(wanted, '/home/a')).toBe(path);
   });
 
-  it('is for its owner only, in a directory for its owner only', async () => {
+  it('is accessible only to its owner, in a directory accessible only to its owner', async () => {
     const path = join(scratch(), 'new', 'daemon.sock');
     await hldStage([], { hld: { socketPath: path } });
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
   });
 
-  it('of a daemon that is running is left alone, and the door does not open', async () => {
+  it('of a running daemon is left alone, and the door does not open', async () => {
     const { path, host, cwd, client } = await hldStage([]);
     await expect(openDoor(host, path, cwd)).rejects.toThrow(`daemon already running at ${path}`);
     expect(await (await client()).exchange(HEALTH)).toBe(HEALTHY);
   });
 
-  it('that a dead process left is taken away, and its own is gone when the door closes', async () => {
+  it('of a dead process is replaced, and its own is removed when the door closes', async () => {
     const { host, cwd } = await stage([]);
     const path = join(scratch(), 'daemon.sock');
     // A server that closes takes its socket away; one that is killed does not.
@@ -222,7 +222,7 @@ describe('the socket', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('is not made where something else stands, or where others may look in', async () => {
+  it('is not created over another file, or in a directory that others can read', async () => {
     const { host, cwd } = await stage([]);
     const directory = scratch();
     writeFileSync(join(directory, 'file'), 'mine');

@@ -98,7 +98,7 @@ class Mcp {
   }
 }
 
-describe('the HumanLayer CLI, with our daemon in place of its own', () => {
+describe('the HumanLayer CLI with our daemon', () => {
   it('launches a session with its options', async () => {
     const here = await site([says('Hello.')]);
     await here.serve();
@@ -121,7 +121,7 @@ describe('the HumanLayer CLI, with our daemon in place of its own', () => {
     expect((await here.polypod('sessions', 'show', 'From the CLI')).stdout).toContain('answered  Hello.');
   });
 
-  it('launches one whose calls are approved by a person, who need not use its own tools', async () => {
+  it('launches a session whose calls are approved by a person with another tool', async () => {
     const here = await site([call('bash', { command: 'node -e 1' }), says('Done.')]);
     await here.serve();
     const { client, ear } = await clients(here);
@@ -133,7 +133,7 @@ describe('the HumanLayer CLI, with our daemon in place of its own', () => {
     await ear.hearStatus(id, 'completed');
   });
 
-  it('is told why a launch is refused', async () => {
+  it('prints why a launch is refused', async () => {
     const here = await site();
     await here.serve();
     const wrong = await outcome(humanlayer(here, ['launch', 'x', '-w', '/no/where']));
@@ -143,7 +143,7 @@ describe('the HumanLayer CLI, with our daemon in place of its own', () => {
     });
   });
 
-  it('gets approvals through its MCP server: one approved, one denied, both asked at once', async () => {
+  it('gets approvals through its MCP server: one approved, one denied, requested concurrently', async () => {
     const here = await site([says('ok')]);
     await here.serve();
     const { client, ear } = await clients(here);

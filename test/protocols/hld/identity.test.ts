@@ -7,7 +7,7 @@ import {
   wireApprovalId,
 } from '../../../src/protocols/hld/sessions/identity.ts';
 
-it("a session has one id of Claude's, which is a UUID and always the same", () => {
+it('a session has one stable Claude session id, which is a UUID', () => {
   const [one, other] = [uuidv7(), uuidv7()];
   expect(claudeSessionId(one)).toBe(claudeSessionId(one));
   expect(claudeSessionId(one)).not.toBe(claudeSessionId(other));
@@ -16,7 +16,7 @@ it("a session has one id of Claude's, which is a UUID and always the same", () =
   );
 });
 
-it('rows have numbers that grow within a session and that every reader of JSON can hold', () => {
+it('row numbers increase within a session and are safe integers in JSON', () => {
   const sessionId = uuidv7();
   const [first, second] = [rowId(sessionId, 1), rowId(sessionId, 2)];
   expect(second - first).toBe(1);
@@ -24,7 +24,7 @@ it('rows have numbers that grow within a session and that every reader of JSON c
   expect(rowId(uuidv7(), 1)).not.toBe(first);
 });
 
-it('the id of an approval says when it was asked', () => {
+it('the id of an approval contains its creation time', () => {
   const at = Date.parse('2026-01-02T03:04:05.678Z');
   const id = uuidv7(at);
   expect(uuidv7Time(approvalIdIn(wireApprovalId(id)))).toBe(at);

@@ -51,7 +51,7 @@ describe('an answer that is interrupted while it streams', () => {
         await here.serve();
       },
     ],
-  ])('stays in the conversation, and the model learns of it: %s', async (_, interrupt) => {
+  ])('stays in the conversation, and the model receives it: %s', async (_, interrupt) => {
     const here = await site([STALLS, says('Hello again.')]);
     here.configure('shutdown_grace: 10ms\n');
     const daemon = await here.serve();
@@ -75,7 +75,7 @@ describe('an answer that is interrupted while it streams', () => {
     ]);
   });
 
-  it('is told to subscribers as it is listed, and is the result of the session', async () => {
+  it('is sent to subscribers as it is listed, and is the result of the session', async () => {
     const stage = await hldStage([STALLS]);
     const { session_id, client, ear } = await launch(stage, { query: 'Wait' }, 'running');
     const watching = stage.host.pod(session_id).watch({ after: 0 });
@@ -95,7 +95,7 @@ describe('an answer that is interrupted while it streams', () => {
   });
 });
 
-it('an answer that fails while it streams is shown as far as it came', async () => {
+it('an answer that fails while it streams is shown up to that point', async () => {
   const stage = await hldStage([{ parts: [{ text: 'I begin' }], fault: { kind: 'cut', after: 1 } }]);
   const [client, ear] = [await stage.client(), await stage.subscriber()];
   const { id } = await stage.host.create({ cwd: stage.cwd, settings: { autoRetry: false } });

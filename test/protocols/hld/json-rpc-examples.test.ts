@@ -81,7 +81,7 @@ async function serve({ method, params }: RpcCall): Promise<unknown> {
   throw new PolypodError('unknown-method', `Method not found: ${method}`);
 }
 
-describe('the examples of the JSON-RPC 2.0 specification, over our own link', () => {
+describe('the examples of the JSON-RPC 2.0 specification, sent to the HLD door', () => {
   let client: Client;
 
   beforeEach(async () => {

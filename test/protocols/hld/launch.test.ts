@@ -34,7 +34,7 @@ async function session(stage: HldStage, id: string): Promise<JsonObject> {
 }
 
 describe('launchSession', () => {
-  it('begins a session in the directory, with the title and the model that were asked for', async () => {
+  it('starts a session with the requested directory, title and model', async () => {
     const stage = await hldStage([says('Hello.')]);
     const directory = join(stage.cwd, 'deep');
     mkdirSync(directory);
@@ -71,7 +71,7 @@ describe('launchSession', () => {
     expect(sessions[0]?.claude_session_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8/);
   });
 
-  it('passes system prompt, its addition and custom instructions to the model', async () => {
+  it('sends the system prompt, its addition and the custom instructions to the model', async () => {
     const stage = await hldStage([says('ok')]);
     await launch(
       stage,
@@ -86,7 +86,7 @@ describe('launchSession', () => {
     expect(system(stage)).toContain('You are a cook.\\n\\nBe kind.\\n\\n# Custom instructions\\n\\nNo salt.');
   });
 
-  it('ends after max_turns, as failed and with a reason', async () => {
+  it('fails after max_turns, with a reason', async () => {
     const stage = await hldStage([calls('ls', { path: '.' }), calls('ls', { path: '.' }), says('never')]);
     const { session_id } = await launch(stage, { query: 'hi', max_turns: 2 }, 'failed');
     expect(await session(stage, session_id)).toMatchObject({
@@ -95,7 +95,7 @@ describe('launchSession', () => {
     });
   });
 
-  it('does not ask about allowed_tools, and refuses disallowed_tools', async () => {
+  it('requests no approval for allowed_tools, and denies disallowed_tools', async () => {
     const stage = await hldStage([
       asks('node -e 1'),
       calls('write', { path: 'x', content: 'y' }),
@@ -113,7 +113,7 @@ describe('launchSession', () => {
   });
 
   it.each([['Write'], ['Write(x)'], ['*']])(
-    'never runs what disallowed_tools forbid (%s), although edits are accepted',
+    'never runs disallowed_tools (%s), even if edits are accepted',
     async (forbidden) => {
       const stage = await hldStage([asks(), calls('write', { path: 'x', content: 'y' }), says('done')]);
       const { session_id, client, ear } = await launch(
@@ -130,7 +130,7 @@ describe('launchSession', () => {
     },
   );
 
-  it('tells the log what happens in a verbose session, and nothing of what is said', async () => {
+  it('logs the events of a verbose session without the text of the conversation', async () => {
     const entries: LogEntry[] = [];
     const log = logTo({
       sinks: [(entry) => entries.push(entry)],
@@ -149,7 +149,7 @@ describe('launchSession', () => {
     expect(JSON.stringify(entries)).not.toMatch(/node -e|one/);
   });
 
-  it('lets the session work in additional_directories', async () => {
+  it('grants access to additional_directories', async () => {
     const other = scratch();
     const stage = await hldStage([calls('write', { path: join(other, 'x'), content: 'y' }), says('done')]);
     const { session_id, client } = await launch(
@@ -163,7 +163,7 @@ describe('launchSession', () => {
     });
   });
 
-  it('gives mcp_config to the agent, as an object and as text; one without servers is none', async () => {
+  it('passes mcp_config to the agent, as an object or as text; without servers it means none', async () => {
     const dataPaths: Workplace[] = [];
     const stage = await hldStage([says('one'), says('two'), says('three')], {});
     const host = await stage.reopen({
@@ -195,7 +195,7 @@ describe('launchSession', () => {
     await door.close();
   });
 
-  it('skips permissions for as long as it says', async () => {
+  it('skips permissions for the given time', async () => {
     const stage = await hldStage([asks(), says('done')]);
     const { session_id } = await launch(
       stage,
@@ -209,7 +209,7 @@ describe('launchSession', () => {
     expect(left).toBeLessThanOrEqual(600_000);
   });
 
-  it('takes a model that nobody knows for none', async () => {
+  it('ignores an unknown model', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id } = await launch(stage, { query: 'hi', model: 'nothing' }, 'completed');
     expect(await session(stage, session_id)).toMatchObject({ model: 'sim' });
@@ -235,7 +235,7 @@ describe('launchSession', () => {
     [{ query: 'x', additional_directories: [''] }, -32602, 'additional_directories must be paths of 1 to'],
     [{ query: 'x', working_dir: '/no/where' }, -32602, 'working directory does not exist: /no/where'],
     [{ query: 'x', working_dir: '~/file' }, -32602, 'working directory path exists but is not a directory: '],
-  ])('refuses %j, and leaves no session', async (params, code, message) => {
+  ])('refuses %j, and creates no session', async (params, code, message) => {
     const stage = await hldStage([]);
     writeFileSync(join(stage.cwd, 'file'), '');
     const client = await stage.client();
@@ -244,7 +244,7 @@ describe('launchSession', () => {
     expect(await client.call('listSessions')).toEqual({ sessions: [] });
   });
 
-  it('that cannot begin leaves a failed session with the reason', async () => {
+  it('leaves a failed session with the reason if it cannot start', async () => {
     const stage = await hldStage([], {
       agent: {
         model: async () => {
@@ -301,7 +301,7 @@ describe('permission_prompt_tool', () => {
     });
   });
 
-  it('that is not there refuses the launch by name', async () => {
+  it('refuses the launch by name if it does not exist', async () => {
     const stage = await hldStage([]);
     const { error } = await (await stage.client()).reply('launchSession', {
       query: 'hi',
@@ -314,7 +314,7 @@ describe('permission_prompt_tool', () => {
     });
   });
 
-  it('is inherited, until a call names that of HumanLayer', async () => {
+  it("is inherited until a call names HumanLayer's tool", async () => {
     const tool = decides(() => '{"behavior":"allow"}');
     const stage = await hldStage([says('one'), asks(), says('two'), asks(), says('three')], {
       tools: [tool],
@@ -333,7 +333,7 @@ describe('permission_prompt_tool', () => {
     await ear.hearStatus(native, 'waiting_input');
   });
 
-  it('of HumanLayer means our own approvals', async () => {
+  it('of HumanLayer stands for our own approvals', async () => {
     const stage = await hldStage([asks(), says('done')]);
     await launch(
       stage,
@@ -344,7 +344,7 @@ describe('permission_prompt_tool', () => {
 });
 
 describe('continueSession', () => {
-  it('goes on in a child with what the parent was set to', async () => {
+  it("continues in a child with the parent's settings", async () => {
     const stage = await hldStage([says('one'), says('two'), says('three')]);
     const { session_id, client, ear } = await launch(
       stage,
@@ -410,7 +410,7 @@ describe('continueSession', () => {
     ]);
   });
 
-  it('counts what it used itself', async () => {
+  it('counts its own usage', async () => {
     const usage = { inputTokens: 100, outputTokens: 10 };
     const stage = await hldStage([
       { ...says('one'), usage },
@@ -436,7 +436,7 @@ describe('continueSession', () => {
     expect(error).toMatchObject({ code, message: expect.stringContaining(message) });
   });
 
-  it('refuses a session that waits for a person', async () => {
+  it('refuses a session that waits for a decision', async () => {
     const stage = await hldStage([asks(), says('done')]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const { error } = await client.reply('continueSession', { session_id, query: 'more' });

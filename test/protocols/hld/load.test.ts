@@ -12,7 +12,7 @@ const CONNECTIONS = Math.ceil(500 * SHARE);
 const model = ({ messages }: SimRequest) => (messages.at(-1)?.role === 'tool' ? says('done') : asks());
 
 describe('under load', () => {
-  it('every subscriber is told everything, in one order, while clients come and go', async () => {
+  it('every subscriber receives all events in the same order while clients connect and disconnect', async () => {
     const stage = await hldStage(model);
     const subscribers = await Promise.all(Array.from({ length: SUBSCRIBERS }, () => stage.subscriber()));
     const callers = await Promise.all(Array.from({ length: CONNECTIONS }, () => stage.client()));

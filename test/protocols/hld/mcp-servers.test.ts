@@ -52,14 +52,14 @@ const serverOf = ({ command, args }: { readonly command: string; readonly args: 
   mcpServers: { approvals: { command, args } },
 });
 
-describe('an MCP server that a client names in mcp_config', () => {
+describe("a client's MCP server in mcp_config", () => {
   it.each([
     [
       'the approvals server of the HumanLayer CLI',
       () => serverOf({ command: process.execPath, args: [CLI, 'mcp', 'claude_approvals'] }),
     ],
     ['an approvals server that knows the run only', () => serverOf(scripted(APPROVALS_OF_2025))],
-  ])('%s asks for approvals on the socket that it was given', async (_, config) => {
+  ])('%s requests approvals on the socket that it receives', async (_, config) => {
     const here = await site([
       call('bash', { command: 'sleep 600' }),
       call('bash', { command: 'env' }),
@@ -107,7 +107,7 @@ describe('an MCP server that a client names in mcp_config', () => {
     await ear.hearStatus(other.session_id, 'interrupted');
   });
 
-  it('gets the session in the header X-Session-ID, over HTTP', async () => {
+  it('receives the session id in the header X-Session-ID, over HTTP', async () => {
     const heard: IncomingHttpHeaders[] = [];
     const server = createServer((request, response) => {
       heard.push(request.headers);
@@ -159,7 +159,7 @@ describe('an MCP server that a client names in mcp_config', () => {
   });
 });
 
-it('a server that was started for the first run still asks for its session when another run follows', async () => {
+it('a server that was started for the first run requests approvals for its session in later runs', async () => {
   const stage = await hldStage([answers('one'), answers('two')]);
   const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
   const { runId } = await stage.host.pod(session_id).handle(say('and then?'), ADA);

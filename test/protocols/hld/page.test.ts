@@ -91,7 +91,7 @@ describe('the page shows', () => {
   const asked = said.filter((line) => line.startsWith('>')).join('\n');
   const told = said.filter((line) => line.startsWith('<')).join('\n');
 
-  it.each([...METHODS.keys(), 'Subscribe'])('the method %s, and its answer', (method) => {
+  it.each([...METHODS.keys(), 'Subscribe'])('the method %s and its response', (method) => {
     expect(asked).toContain(`"method":"${method}"`);
   });
 

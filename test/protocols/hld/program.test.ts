@@ -38,7 +38,7 @@ function offered({ sim }: Site): readonly string[] {
 }
 
 describe('a strict client of the built program', () => {
-  it('is shown the statuses of the protocol only, and no session of which nothing was asked', async () => {
+  it('receives only statuses of the protocol, and no session without a prompt', async () => {
     const here = await site([STALLS, says('Done.')]);
     await here.serve();
     const { client, ear } = await clients(here);
@@ -68,7 +68,7 @@ describe('a strict client of the built program', () => {
     });
   });
 
-  it('sees a session that ran when the daemon was killed as failed, with the reason', async () => {
+  it('sees a session that was running when the daemon was killed as failed, with the reason', async () => {
     const here = await site([STALLS]);
     const daemon = await here.serve();
     const { client, ear } = await clients(here);
@@ -85,7 +85,7 @@ describe('a strict client of the built program', () => {
     });
   });
 
-  it('finds a run under its run_id after a restart, when it continues', async () => {
+  it('finds a run by its run_id after a restart, when it continues', async () => {
     const here = await site([call('bash', { command: 'touch made' }), says('Made.')]);
     const daemon = await here.serve();
     const { client, ear } = await clients(here);
@@ -139,7 +139,7 @@ describe('sessions of the built program', () => {
     expect(await state(again.client, session_id)).toMatchObject({ title: 'Short' });
   });
 
-  it('have a title that is long and has several lines from the start, also after they are continued', async () => {
+  it('have a long title of several lines from the start, also after they are continued', async () => {
     const here = await site([says('One.'), says('Two.')]);
     await here.serve();
     const { client, ear } = await clients(here);
@@ -150,7 +150,7 @@ describe('sessions of the built program', () => {
     expect((await listed(client)).map((session) => session.title)).toEqual([title, title]);
   });
 
-  it('have their whole prompt and their whole answer in lists, also after a restart', async () => {
+  it('have their complete prompt and answer in lists, also after a restart', async () => {
     const query = `Do this:\n${'and this, '.repeat(1_000)}\nplease.`;
     const answer = `Done:\n\n${'one more, '.repeat(1_000)}\nend.`;
     const here = await site([says(answer)]);
@@ -167,7 +167,7 @@ describe('sessions of the built program', () => {
     expect(await state(again.client, session_id)).toMatchObject({ query });
   });
 
-  it('always name their model, and report the timeout that was set', async () => {
+  it('always show their model, and report the timeout that was set', async () => {
     const here = await site([says('One.')]);
     await here.serve();
     const { client, ear } = await clients(here);
@@ -184,7 +184,7 @@ describe('sessions of the built program', () => {
     expect(data).toMatchObject({ dangerously_skip_permissions_timeout_ms: 123_456 });
   });
 
-  it('are not launched with a zero character in a path', async () => {
+  it('are refused with a null character in a path', async () => {
     const here = await site();
     await here.serve('--offline');
     const { client } = await clients(here);
@@ -200,7 +200,7 @@ describe('sessions of the built program', () => {
     expect(await listed(client, { include_all: true })).toEqual([]);
   });
 
-  it('do not offer the model what disallowed_tools forbid, also when they are continued', async () => {
+  it('hide disallowed_tools from the model, also after they are continued', async () => {
     const here = await site([says('One.'), says('Two.'), says('Three.')]);
     await here.serve();
     const { client, ear } = await clients(here);
@@ -224,7 +224,7 @@ describe('sessions of the built program', () => {
     expect(offered(here)).not.toContain('read');
   });
 
-  it('ask before edits inside of their directory, unless the client accepts them', async () => {
+  it('require approval for edits in their directory, unless the client accepts edits', async () => {
     const write = call('write', { path: 'x.txt', content: 'x' });
     const edit = call('edit', { path: 'x.txt', edits: [{ old: 'x', new: 'y' }] });
     const here = await site([write, edit, says('Done.'), write, says('Done.'), write, says('Done.')]);
@@ -256,7 +256,7 @@ describe('sessions of the built program', () => {
     expect(ear.events.filter(({ type }) => type === 'new_approval')).toHaveLength(2);
   });
 
-  it('of other doors keep their mode when they are continued here', async () => {
+  it('of other doors keep their mode when they are continued over HLD', async () => {
     const here = await site([says('One.'), call('write', { path: 'x.txt', content: 'x' }), says('Done.')]);
     await here.serve();
     const { client, ear } = await clients(here);
@@ -271,7 +271,7 @@ describe('sessions of the built program', () => {
   });
 });
 
-it('the built program accepts 1,000 connections that come at once', async () => {
+it('the built program accepts 1,000 simultaneous connections', async () => {
   const here = await site();
   await here.serve('--offline');
   const sockets = Array.from({ length: 1_000 }, () => connect(socketOf(here)));

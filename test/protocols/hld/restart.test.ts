@@ -18,7 +18,7 @@ import {
 } from './stage.ts';
 
 describe('after a restart', () => {
-  it('subscribers receive every event of a run that was under way before the door opened', async () => {
+  it('subscribers receive every event of a run that was in progress before the door opened', async () => {
     const { host, cwd } = await podStage([STALLS]);
     const pod = await host.create({ cwd });
     await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'go' }] });
@@ -34,7 +34,7 @@ describe('after a restart', () => {
     expect(changesOf(client, pod.id)).toEqual(['running→interrupting', 'running→interrupted']);
   });
 
-  it('sessions, conversations, approvals and settings are there as they were', async () => {
+  it('sessions, conversations, approvals and settings are restored', async () => {
     const stage = await hldStage([calls('read', { path: 'file' }), asks(), says('one'), says('two')]);
     writeFileSync(join(stage.cwd, 'file'), 'text\n');
     const { session_id, client, ear } = await launch(
@@ -75,7 +75,7 @@ describe('after a restart', () => {
   });
 
   it.each(['a restart', 'a kill', 'the catalogue is made again'] as const)(
-    'drafts and what was discarded are what they were, when %s is over',
+    'drafts and discarded sessions are restored, after %s',
     async (how) => {
       const stage = await hldStage([says('ok')]);
       const draft = await stage.host.create({ cwd: stage.cwd });
@@ -93,7 +93,7 @@ describe('after a restart', () => {
     },
   );
 
-  it('a child inherits what its parent was launched with before', async () => {
+  it('a child inherits the launch options of a parent from before the restart', async () => {
     const stage = await hldStage([says('one'), says('two')]);
     const mcp_config = { mcpServers: { files: { command: process.execPath, args: ['-e', '1'] } } };
     const { session_id } = await launch(
@@ -123,7 +123,7 @@ describe('after a restart', () => {
   });
 
   it.each(['shutdown', 'kill'] as const)(
-    'a session that waited for a person still does, after a %s, and goes on',
+    'a session that waits for a decision still waits after a %s, and continues with it',
     async (how) => {
       const stage = await hldStage([asks(), says('done')]);
       const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
@@ -144,7 +144,7 @@ describe('after a restart', () => {
     },
   );
 
-  it('a session that ran when the process was killed has failed, with the reason, and can be continued', async () => {
+  it('a session that was running when the process was killed is failed, with the reason, and can be continued', async () => {
     const stage = await hldStage([STALLS, says('done')]);
     const { session_id } = await launch(stage, { query: 'hi' }, 'running');
     await stage.restart('kill');
@@ -158,14 +158,14 @@ describe('after a restart', () => {
     await ear.hearStatus(String(child.session_id), 'completed');
   });
 
-  it('a session that ran when the process was ended is interrupted, never interrupting for ever', async () => {
+  it('a session that was running when the process exited is interrupted, not interrupting forever', async () => {
     const stage = await hldStage([STALLS]);
     const { session_id } = await launch(stage, { query: 'hi' }, 'running');
     await stage.restart('shutdown');
     expect(await statusOf(await stage.client(), session_id)).toBe('interrupted');
   });
 
-  it('a session that was being interrupted when the process was killed is over', async () => {
+  it('a session that was being interrupted when the process was killed has ended', async () => {
     const stage = await hldStage([STALLS]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'running');
     await client.call('interruptSession', { session_id });
@@ -173,7 +173,7 @@ describe('after a restart', () => {
     expect(['interrupted', 'failed']).toContain(await statusOf(await stage.client(), session_id));
   });
 
-  it('an approval of a session that is over does not bring it back', async () => {
+  it('an approval of an ended session does not restart it', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
     const { approval_id } = objectOf(
@@ -194,7 +194,7 @@ describe('after a restart', () => {
     expect(stage.sim.requests).toHaveLength(1);
   });
 
-  it('permissions that were skipped for a time are asked again when it is over', async () => {
+  it('permissions that were skipped for a time are required again after it', async () => {
     let later = 0;
     const stage = await hldStage([says('ok')], { hld: { now: () => Date.now() + later } });
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');

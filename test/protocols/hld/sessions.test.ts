@@ -26,7 +26,7 @@ async function listed(
 }
 
 describe('a session of another door', () => {
-  it('is a draft until something is asked of it, then one row whose run is the latest', async () => {
+  it('is a draft until its first prompt, then one row whose run is the latest', async () => {
     const { host, cwd, client: open, subscriber } = await hldStage([says('one'), says('two')]);
     const [client, ear] = [await open(), await subscriber()];
     const pod = await host.create({ cwd, settings: { name: 'elsewhere' } });
@@ -61,7 +61,7 @@ describe('a session of another door', () => {
     ).toEqual(['assistant: one', 'user: And then?', 'assistant: two']);
   });
 
-  it('that is closed before that is discarded, of which subscribers hear nothing', async () => {
+  it('that is closed before its first prompt is discarded without an event', async () => {
     const { host, cwd, client: open, subscriber } = await hldStage([says('one')]);
     const [client, ear] = [await open(), await subscriber()];
     const pod = await host.create({ cwd });
@@ -75,7 +75,7 @@ describe('a session of another door', () => {
     expect(ear.events.filter(({ data }) => data.session_id === pod.id)).toEqual([]);
   });
 
-  it('is paused there, and waits for input here', async () => {
+  it('that is paused there is waiting for input here', async () => {
     const {
       host,
       cwd,
@@ -108,7 +108,7 @@ describe('a session of another door', () => {
 });
 
 describe('a session launched here', () => {
-  it('can be watched, approved and gone on with at other doors', async () => {
+  it('can be watched, approved and continued at other doors', async () => {
     const stage = await hldStage([asks(), says('done')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const pod = stage.host.pod(session_id);
@@ -126,7 +126,7 @@ describe('a session launched here', () => {
 });
 
 describe('interruptSession', () => {
-  it('ends the run, as interrupted', async () => {
+  it('ends the run as interrupted', async () => {
     const stage = await hldStage([STALLS]);
     const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
     expect(await client.call('interruptSession', { session_id })).toEqual({
@@ -148,7 +148,7 @@ describe('interruptSession', () => {
     });
   });
 
-  it('shows interrupting while the run ends', async () => {
+  it('reports interrupting until the run has ended', async () => {
     let [begun, end] = [(): void => {}, (): void => {}];
     const started = new Promise<void>((resolve) => {
       begun = resolve;
@@ -194,7 +194,7 @@ describe('interruptSession', () => {
     expect(error).toMatchObject({ code, message });
   });
 
-  it('refuses a session that is over', async () => {
+  it('refuses a session that has ended', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
     const { error } = await client.reply('interruptSession', { session_id });
@@ -206,7 +206,7 @@ describe('interruptSession', () => {
 });
 
 describe('updateSessionSettings', () => {
-  it('accepts edits from then on, and says so', async () => {
+  it('accepts edits from then on, and emits the change', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
     expect(await client.call('updateSessionSettings', { session_id, auto_accept_edits: true })).toEqual({
@@ -217,7 +217,7 @@ describe('updateSessionSettings', () => {
     expect(await listed(client)).toMatchObject([{ auto_accept_edits: true }]);
   });
 
-  it('skips permissions: what waits is approved, with the reason', async () => {
+  it('skips permissions: pending approvals are approved, with the reason', async () => {
     const stage = await hldStage([asks(), says('done')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
@@ -239,7 +239,7 @@ describe('updateSessionSettings', () => {
     });
   });
 
-  it('keeps an expiry that is set already, and false takes it away', async () => {
+  it('keeps an existing expiry, and false removes it', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
     const update = (more: JsonObject) => client.call('updateSessionSettings', { session_id, ...more });
@@ -258,7 +258,7 @@ describe('updateSessionSettings', () => {
     expect(await listed(client)).toMatchObject([{ dangerously_skip_permissions: false }]);
   });
 
-  it('says when the time is over', async () => {
+  it('emits an event when the time has expired', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
     await client.call('updateSessionSettings', {
@@ -280,7 +280,7 @@ describe('updateSessionSettings', () => {
     expect(await listed(client)).toMatchObject([{ dangerously_skip_permissions: false }]);
   });
 
-  it('refuses a session that is not there', async () => {
+  it('refuses an unknown session', async () => {
     const { error } = await (await (await hldStage([])).client()).reply('updateSessionSettings', {
       session_id: 'x',
     });
@@ -289,7 +289,7 @@ describe('updateSessionSettings', () => {
 });
 
 describe('titles, archives, leaves and paths', () => {
-  it('a title is told to subscribers; an empty one takes it away', async () => {
+  it('a title change is sent to subscribers; an empty title removes it', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
     expect(await client.call('updateSessionTitle', { session_id, title: 'New' })).toEqual({ success: true });
@@ -301,7 +301,7 @@ describe('titles, archives, leaves and paths', () => {
     expect(error).toEqual({ code: -32603, message: 'failed to update session: session not found: x' });
   });
 
-  it('sessions are archived one by one and in bulk', async () => {
+  it('sessions are archived singly and in bulk', async () => {
     const stage = await hldStage([says('a'), says('b')]);
     const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
     expect(await client.call('archiveSession', { session_id, archived: true })).toEqual({ success: true });
@@ -325,7 +325,7 @@ describe('titles, archives, leaves and paths', () => {
     ]);
   });
 
-  it('leaves are the sessions that nobody has gone on with, by kind', async () => {
+  it('leaves are the sessions without a continuation, by kind', async () => {
     const stage = await hldStage([says('a'), says('b'), says('c')]);
     const { session_id, client, ear } = await launch(stage, { query: 'parent' }, 'completed');
     const child = objectOf(await client.call('continueSession', { session_id, query: 'child' }));
@@ -346,7 +346,7 @@ describe('titles, archives, leaves and paths', () => {
     expect(await listed(client, 'listSessions', everything)).toHaveLength(4);
   });
 
-  it('paths come with their uses, the last used first', async () => {
+  it('paths are listed with their number of uses, most recent first', async () => {
     const { host, cwd, client: open, directory } = await hldStage([]);
     const client = await open();
     await host.create({ cwd: directory });
@@ -360,7 +360,7 @@ describe('titles, archives, leaves and paths', () => {
     expect(await client.call('getRecentPaths', { limit: 1 })).toMatchObject({ paths: [{ path: cwd }] });
   });
 
-  it('file snapshots are what the session has read, the last first', async () => {
+  it('file snapshots are the files that the session has read, latest first', async () => {
     const stage = await hldStage([
       calls('read', { path: 'a.txt' }),
       calls('read', { path: 'b.txt' }),
@@ -381,11 +381,11 @@ describe('titles, archives, leaves and paths', () => {
   });
 });
 
-describe('the whole texts of sessions', () => {
+describe('the complete texts of sessions', () => {
   const query = `Line one\nand ${'very '.repeat(1_000)}long`;
   const answer = `  A list:\n\n- ${'item '.repeat(500)}\n- end\n`;
 
-  it('are listed, whichever door they came through, also when their pods are not in memory', async () => {
+  it('are listed for sessions of any door, also if their pods are not in memory', async () => {
     const stage = await hldStage([says(answer), says(answer), says('the last')]);
     const { session_id, client, ear } = await launch(stage, { query }, 'completed');
     const pod = await stage.host.create({ cwd: stage.cwd });
@@ -410,7 +410,7 @@ describe('the whole texts of sessions', () => {
       });
   });
 
-  it('are those of the last answer, also when it was asked twice for', async () => {
+  it('are those of the last answer, also if the request was repeated', async () => {
     const stage = await hldStage([says('one'), says('two'), { parts: [], fault: { kind: '401' } }]);
     const { session_id, client, ear } = await launch(stage, { query }, 'completed');
     expect(await listed(client)).toMatchObject([{ result: { result: 'one' } }]);
@@ -423,7 +423,7 @@ describe('the whole texts of sessions', () => {
     expect(await listed(client)).toMatchObject([{ query: 'On', result: { result: '' } }, { id: session_id }]);
   });
 
-  it('are as much as the row has when the file cannot be read', async () => {
+  it('are limited to those of the index row if the file cannot be read', async () => {
     const stage = await hldStage([says(answer)]);
     const { session_id, client } = await launch(stage, { query }, 'completed');
     await stage.host.close(session_id);
@@ -434,7 +434,7 @@ describe('the whole texts of sessions', () => {
   });
 });
 
-it('a failed session says why', async () => {
+it('a failed session reports its reason', async () => {
   const stage = await hldStage([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
   const { session_id, client } = await launch(stage, { query: 'hi' }, 'failed');
   const [session] = await listed(client);

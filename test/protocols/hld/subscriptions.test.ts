@@ -10,7 +10,7 @@ const beatsIn = (lines: readonly string[]): number =>
 const results = (client: Client): readonly unknown[] => client.messages.map(({ result }) => result);
 
 describe('Subscribe', () => {
-  it('is confirmed, and everything on the connection is a response without an id', async () => {
+  it('is confirmed, and every line on the connection is a response without an id', async () => {
     const stage = await hldStage([asks(), says('done')]);
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
     await client.call('sendDecision', {
@@ -54,7 +54,7 @@ describe('Subscribe', () => {
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
   });
 
-  it('gives only what was asked for: types, session and run together', async () => {
+  it('sends only the requested events: by types, session and run combined', async () => {
     const stage = await hldStage([asks(), says('one'), says('two'), asks(), says('three')]);
     const { session_id, run_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
     const ofType = await stage.subscriber({ event_types: ['approval_resolved', 'no_such_type'] });
@@ -76,13 +76,13 @@ describe('Subscribe', () => {
     expect(ofNobody.events).toEqual([]);
   });
 
-  it('hears heartbeats', async () => {
+  it('sends heartbeats', async () => {
     const ear = await (await hldStage([], { hld: { heartbeatMs: 15 } })).subscriber();
     await ear.until(() => (beatsIn(ear.lines) >= 3 ? true : undefined));
     expect(results(ear)[1]).toEqual({ type: 'heartbeat', message: 'Connection alive' });
   });
 
-  it('hears a heartbeat every 30 seconds, however much else comes', () => {
+  it('sends a heartbeat every 30 seconds, regardless of other events', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const lines: string[] = [];
@@ -97,7 +97,7 @@ describe('Subscribe', () => {
     subscriptions.close();
   });
 
-  it('takes the connection: what follows is not answered', async () => {
+  it('takes over the connection: later requests are not answered', async () => {
     const stage = await hldStage([says('ok')]);
     const ear = await stage.client();
     ear.write('{"jsonrpc":"2.0","method":"Subscribe","id":1}\n{"jsonrpc":"2.0","method":"health","id":2}\n');
@@ -109,7 +109,7 @@ describe('Subscribe', () => {
     expect(ear.lines.some((line) => line.includes('version'))).toBe(false);
   });
 
-  it('ends when the client says its last word', async () => {
+  it('ends when the client ends its input', async () => {
     const stage = await hldStage([]);
     const ear = await stage.subscriber();
     expect(stage.door.status()).toMatchObject({ subscribers: 1 });
@@ -119,14 +119,14 @@ describe('Subscribe', () => {
     expect(stage.door.status()).toMatchObject({ subscribers: 0 });
   });
 
-  it('with wrong parameters is refused, and the connection closed', async () => {
+  it('with invalid parameters is refused, and the connection is closed', async () => {
     const client = await (await hldStage([])).client();
     client.send({ jsonrpc: '2.0', method: 'Subscribe', params: { event_types: 'all' }, id: 7 });
     await client.closed;
     expect(client.lines.map((line) => JSON.parse(line))).toMatchObject([{ error: { code: -32602 }, id: 7 }]);
   });
 
-  it('is cut off when it does not read; the others get everything', async () => {
+  it('disconnects a client that does not read; the others receive everything', async () => {
     const text = 'x'.repeat(100_000);
     const stage = await hldStage(() => ({ ...says(text), pace: { chunkSize: 50_000 } }), {
       hld: { limits: { connectionBytes: 500_000 } },
@@ -150,7 +150,7 @@ describe('Subscribe', () => {
   });
 });
 
-it('whoever listens hears the last events before the door closes', async () => {
+it('subscribers receive the last events before the door closes', async () => {
   const stage = await hldStage([STALLS]);
   const { session_id, ear } = await launch(stage, { query: 'hi' }, 'running');
   await stage.host.shutdown();
@@ -163,7 +163,7 @@ it('whoever listens hears the last events before the door closes', async () => {
   });
 });
 
-it('no unsolicited line comes on a connection that makes requests', async () => {
+it('a connection without a subscription receives no unsolicited lines', async () => {
   const stage = await hldStage([says('ok')], { hld: { heartbeatMs: 5 } });
   const client = await stage.client();
   const { ear } = await launch(stage, { query: 'hi' }, 'completed');

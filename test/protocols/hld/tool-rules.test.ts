@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toolRules, withToolLists } from '../../../src/protocols/hld/sessions/tool-rules.ts';
 
-describe('the rules behind lists of tools', () => {
+describe('the rules for lists of tools', () => {
   it.each([
     ['Bash', [{ tool: 'bash', action: 'auto' }]],
     ['Bash(*)', [{ tool: 'bash', action: 'auto' }]],
@@ -21,14 +21,14 @@ describe('the rules behind lists of tools', () => {
     expect(toolRules({ allowedTools: [entry] })).toEqual(rules);
   });
 
-  it('forbid before they allow', () => {
+  it('put denials first', () => {
     expect(toolRules({ allowedTools: ['Bash'], disallowedTools: ['Bash(rm:*)'] })).toEqual([
       { tool: 'bash', command: 'rm', action: 'deny' },
       { tool: 'bash', action: 'auto' },
     ]);
   });
 
-  it('are replaced with the lists; what people decided stays', () => {
+  it('are replaced with the lists; rules added by decisions are kept', () => {
     const decided = { tool: 'bash', command: 'make', action: 'auto' } as const;
     const before = { allowedTools: ['Read'] };
     expect(withToolLists([decided, ...toolRules(before)], before, { allowedTools: ['Edit'] })).toEqual([

@@ -26,7 +26,7 @@ async function deaf(path: string, params: JsonObject = {}): Promise<Client> {
 }
 
 describe('clients that do not read', () => {
-  it('cost the memory of one, are disconnected at their limit, and hold nobody up', async () => {
+  it('share one copy in memory, are disconnected at their limit, and delay no one', async () => {
     const here = await site(Array.from({ length: 9 }, () => long(1_000_000)));
     const heapFile = join(here.home, 'heap.json');
     const probe = pathToFileURL(resolve('test/protocols/tasks/limits/heap-probe.mjs')).href;
@@ -61,7 +61,7 @@ describe('clients that do not read', () => {
     expect((await here.polypod('status', '--json')).stdout).toContain('"cutOff":40');
   }, 120_000);
 
-  it('share the limit of the door: the one with most unread goes first', async () => {
+  it('share the limit of the door: the one with the most unread bytes is disconnected first', async () => {
     const stage = await hldStage(() => long(500_000), {
       agent: { contextWindow: 100_000_000 },
       hld: { limits: { connectionBytes: 10 * MEGABYTE, doorBytes: 1_800_000 } },
@@ -90,7 +90,7 @@ describe('clients that do not read', () => {
     await expect.poll(() => stage.door.status().unread).toBe(0);
   });
 
-  it('are disconnected in the middle of an answer when they fill the door', async () => {
+  it('are disconnected during an answer when they exceed the limit of the door', async () => {
     const text = 'x'.repeat(600_000);
     const stage = await hldStage([long(text.length)], {
       hld: { limits: { doorBytes: 1_500_000, stalledMs: 200 } },
@@ -110,7 +110,7 @@ describe('clients that do not read', () => {
     expect(await client.call('health')).toMatchObject({ status: 'ok' });
   });
 
-  it('may take their time: an answer and an event that are larger than the limits arrive', async () => {
+  it('may read slowly: an answer and an event larger than the limits arrive', async () => {
     const text = 'x'.repeat(3 * MEGABYTE);
     const stage = await hldStage([long(text.length)], {
       hld: { limits: { connectionBytes: MEGABYTE, doorBytes: 8 * MEGABYTE, stalledMs: 100 } },

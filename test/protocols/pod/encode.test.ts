@@ -52,7 +52,7 @@ describe('the end of a turn', () => {
     [{ status: 'cancelled' }, 'finished', 'cancelled'],
     // The process ended while a decision was awaited.
     [{ status: 'interrupted' }, 'paused', 'paused'],
-  ])('waits for what is decided about its calls: %j', (outcome, plain, extended) => {
+  ])('is delayed until its calls are decided: %j', (outcome, plain, extended) => {
     expect(named(told(ANSWERED).extended, 'turn_end')).toEqual([]);
     const lines = told([...ANSWERED, ended(outcome)]);
     expect(named(lines.plain, 'turn_end')).toEqual([['turn_end', { turn: 4, result: plain }]]);
@@ -63,7 +63,7 @@ describe('the end of a turn', () => {
     ['completed', 'finished', 'finished'],
     ['cancelled', 'finished', 'cancelled'],
     ['failed', 'finished', 'failed'],
-  ])('does not wait where there are none: %s', (outcome, plain, extended) => {
+  ])('is not delayed without calls: %s', (outcome, plain, extended) => {
     const lines = told([
       { type: 'turn-start', turn: 1 },
       { type: 'llm-end', turn: 1, outcome, items: [] },
@@ -78,7 +78,7 @@ describe('the end of a turn', () => {
     ]);
   });
 
-  it('comes before the results of its calls, and once', () => {
+  it('is sent once, before the results of its calls', () => {
     const { plain } = told([
       ...ANSWERED,
       { type: 'tool-start', call: { callId: 'c1', name: 'ls', arguments: '{}', title: 'ls' } },
@@ -99,7 +99,7 @@ describe('the end of a turn', () => {
     ]);
   });
 
-  it('is told also where the process ended in its middle, as are its blocks', () => {
+  it('is also sent if the process ended during the turn, as are the ends of its blocks', () => {
     const lines = told([
       { type: 'turn-start', turn: 2 },
       { type: 'block-start', index: 0, blockType: 'text' },
@@ -122,8 +122,8 @@ describe('the end of a turn', () => {
   });
 });
 
-describe('what is told of an answer', () => {
-  it('keeps calls that grow side by side apart, and their text as the model wrote it', () => {
+describe('the encoding of an answer', () => {
+  it('keeps interleaved calls apart, with their text as the model wrote it', () => {
     const { plain } = told([
       { type: 'turn-start', turn: 1 },
       { type: 'block-start', index: 0, blockType: 'tool-use', id: 'a', name: 'x' },
@@ -143,7 +143,7 @@ describe('what is told of an answer', () => {
     ]);
   });
 
-  it('is silent about what a provider did itself', () => {
+  it('omits actions of the provider itself', () => {
     const { extended } = told([
       { type: 'block-start', index: 0, blockType: 'opaque', name: 'web_search' },
       { type: 'block-stop', index: 0, blockType: 'opaque', name: 'web_search' },
@@ -155,14 +155,14 @@ describe('what is told of an answer', () => {
     expect(extended).toEqual([]);
   });
 
-  it('leaves out what the provider did not say of its usage', () => {
+  it('omits usage values that the provider did not report', () => {
     expect(told([{ type: 'usage', outputTokens: 7, cacheReadInputTokens: 3 }])).toEqual({
       plain: [['usage', { output_tokens: 7 }]],
       extended: [['usage', { output_tokens: 7, cache_read_input_tokens: 3 }]],
     });
   });
 
-  it('has one error for a run that failed, none for an attempt that is made again', () => {
+  it('has one error for a failed run, and none for an attempt that is retried', () => {
     const failure = { kind: 'overloaded', message: 'too many' };
     const lines = told([
       { type: 'turn-start', turn: 1 },
@@ -180,7 +180,7 @@ describe('what is told of an answer', () => {
     ]);
   });
 
-  it('says why a bound ended a run, in the words there are', () => {
+  it('reports the limit that ended a run', () => {
     const lines = told([
       ended({ status: 'limited', limit: 'max-turns', message: 'as many turns as allowed' }),
     ]);

@@ -15,7 +15,7 @@ const ANSWERS: readonly Answer[] = [
 const MINE = { name: 'mine', description: 'A tool of the client.', parameters: { type: 'object' } };
 
 describe('the extras', () => {
-  it('are all there: every method does what it says, and is told', async () => {
+  it('every method works and is reported', async () => {
     const stage = await podStage(ANSWERS);
     const client = await stage.socketClient();
     await client.say('subscribe', { name: 'ada' });
@@ -110,7 +110,7 @@ describe('the extras', () => {
     await client.closed;
   });
 
-  it('refuse another command under the same key as a conflict, whatever the pod is doing', async () => {
+  it('refuse another command under the same key as a conflict, whatever the state of the pod', async () => {
     const stage = await podStage([{ parts: [{ text: 'It all' }], fault: { kind: 'stall', after: 1 } }]);
     const [plain, other] = [await stage.socketClient(), await stage.socketClient()];
     await other.say('subscribe', {}, { request_id: 'subscribed' });
@@ -136,7 +136,7 @@ describe('the extras', () => {
     await plain.hear(isState('idle'));
   });
 
-  it('refuse a key that is no text, in place of doing something twice', async () => {
+  it('refuse a key that is not text, instead of ignoring it', async () => {
     const stage = await podStage([]);
     const client = await stage.socketClient();
     await client.say('configure', { set: { name: 'x' } }, { idempotency_key: 7 });
@@ -166,7 +166,7 @@ describe('the extras', () => {
     expect(refused.data).toMatchObject({ message: expect.stringContaining('modle is not a key') as string });
   });
 
-  it('do the same thing once under the same key', async () => {
+  it('run a command once under the same key', async () => {
     const stage = await podStage([{ parts: [{ text: 'Once.' }] }]);
     const client = await stage.socketClient();
     await client.say('subscribe', {});

@@ -6,7 +6,7 @@ import { isState, podStage, told } from './stage.ts';
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 
 describe('a listener in the same process', () => {
-  it('is told what is refused, as all are, and has it thrown', async () => {
+  it('receives a refusal as an event, and as an error', async () => {
     const { door, pod, socketClient } = await podStage([]);
     const other = await socketClient();
     const heard: WireEvent[] = [];
@@ -25,7 +25,7 @@ describe('a listener in the same process', () => {
     await expect(listener.send('get_status')).rejects.toThrow('the link is closed');
   });
 
-  it('that throws is not called again, and stops nobody else', async () => {
+  it('that throws is not called again, and affects no other listener', async () => {
     const { door, pod, socketClient } = await podStage([HELLO]);
     const other = await socketClient();
     let calls = 0;
@@ -45,7 +45,7 @@ describe('a listener in the same process', () => {
     expect(other.heard.map(({ event }) => event)).toContain('text_done');
   });
 
-  it('reads events one by one, from a number on, until it has enough', async () => {
+  it('reads events one by one, after a number, until it stops', async () => {
     const { door, pod, socketClient } = await podStage([HELLO]);
     const other = await socketClient();
     await other.say('run', { input: 'Hello?' });
@@ -80,7 +80,7 @@ describe('a listener in the same process', () => {
     expect((await events.next()).done).toBe(true);
   });
 
-  it('that reads too slowly is told so, with the number to go on after', async () => {
+  it('that reads too slowly gets an error with the number to resume after', async () => {
     const { door, pod, socketClient } = await podStage([
       { parts: [{ text: 'w'.repeat(400) }], pace: { chunkSize: 2 } },
     ]);

@@ -27,8 +27,8 @@ async function named() {
 
 const rename = (name: string) => ({ type: 'configure', set: { name } }) as const;
 
-describe('the name of a pod as a link to its socket', () => {
-  it('is there while only one pod has it', async () => {
+describe("the symbolic link from a pod's name to its socket", () => {
+  it('exists while only one pod has the name', async () => {
     const { create, leadsTo } = await named();
     const first = await create('demo');
     await expect.poll(() => leadsTo('demo')).toBe(`${first.id}.sock`);
@@ -45,7 +45,7 @@ describe('the name of a pod as a link to its socket', () => {
     ['a/b c', false],
     ['.hidden', false],
     ['x'.repeat(37), false],
-  ])('is there for names that make a file name: %s %s', async (name, isThere) => {
+  ])('exists for names that are valid file names: %s %s', async (name, isThere) => {
     const { create, leadsTo } = await named();
     // The plain one comes later, and so its link too.
     const pods = [await create(name), await create('plain')] as const;

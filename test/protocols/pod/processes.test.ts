@@ -19,7 +19,7 @@ const MARGIN = 10 * 1024 * 1024;
 const program = compiledServer();
 
 describe('a process that serves a pod', () => {
-  it('has its socket for its user alone, whatever the mask was; a killed one leaves one that the next takes over', async () => {
+  it('creates a private socket whatever the umask; the next process replaces the socket of a killed one', async () => {
     const errand = await errandOn(await sim());
     const first = await Served.start(program, errand);
     const { path, podId } = first.ready;

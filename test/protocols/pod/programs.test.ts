@@ -25,28 +25,31 @@ const ANSWERS: readonly Answer[] = [
 for (const { name, args, scripted } of PROGRAMS) {
   const isThere = spawnSync(name, ['-h']).error === undefined;
   describe(`with ${name}`, () => {
-    it.skipIf(!isThere)('one prompts, three listen, another cancels and asks for the history', async () => {
-      const stage = await podStage(ANSWERS);
-      const listeners = Array.from({ length: 3 }, () => new Program(name, args(stage.path)));
-      const [driver] = listeners;
-      // Who is answered hears.
-      for (const { input } of listeners) input.write('{"method":"get_status","request_id":1}\n');
-      await Promise.all(listeners.map((listener) => listener.hear((lines) => lines.length === 1)));
-      driver?.input.write('{"method":"run","params":{"input":"Tell me everything."}}\n');
-      const deltas = (lines: readonly Line[]) => lines.filter(({ event }) => event === 'text_delta').length;
-      await Promise.all(listeners.map((listener) => listener.hear((lines) => deltas(lines) === 2)));
-      const other = new Program(name, args(stage.path));
-      other.input.write('{"method":"cancel"}\n{"method":"get_history"}\n');
-      await Promise.all(listeners.map((listener) => listener.hear(isCancelled)));
-      const seen = listeners.map(({ lines }) => lines.slice(1));
-      expect(seen[0]?.map(({ event }) => event)).toEqual(
-        expect.arrayContaining(['turn_start', 'text_delta', 'turn_end', 'history']),
-      );
-      expect(seen[1]).toEqual(seen[0]);
-      expect(seen[2]).toEqual(seen[0]);
-    });
+    it.skipIf(!isThere)(
+      'one client prompts, three receive, another cancels and requests the history',
+      async () => {
+        const stage = await podStage(ANSWERS);
+        const listeners = Array.from({ length: 3 }, () => new Program(name, args(stage.path)));
+        const [driver] = listeners;
+        // Who is answered hears.
+        for (const { input } of listeners) input.write('{"method":"get_status","request_id":1}\n');
+        await Promise.all(listeners.map((listener) => listener.hear((lines) => lines.length === 1)));
+        driver?.input.write('{"method":"run","params":{"input":"Tell me everything."}}\n');
+        const deltas = (lines: readonly Line[]) => lines.filter(({ event }) => event === 'text_delta').length;
+        await Promise.all(listeners.map((listener) => listener.hear((lines) => deltas(lines) === 2)));
+        const other = new Program(name, args(stage.path));
+        other.input.write('{"method":"cancel"}\n{"method":"get_history"}\n');
+        await Promise.all(listeners.map((listener) => listener.hear(isCancelled)));
+        const seen = listeners.map(({ lines }) => lines.slice(1));
+        expect(seen[0]?.map(({ event }) => event)).toEqual(
+          expect.arrayContaining(['turn_start', 'text_delta', 'turn_end', 'history']),
+        );
+        expect(seen[1]).toEqual(seen[0]);
+        expect(seen[2]).toEqual(seen[0]);
+      },
+    );
 
-    it.skipIf(!isThere)('a script gets its whole run and then its prompt back', async () => {
+    it.skipIf(!isThere)('a script receives its whole run and then exits', async () => {
       const stage = await podStage(ANSWERS.slice(1));
       const script = new Program(name, scripted(stage.path));
       script.input.end('{"method":"run","params":{"input":"Hello?"}}\n');

@@ -21,8 +21,8 @@ const ENDLESS: Answer = {
   fault: { kind: 'stall', after: 4 },
 };
 
-describe('a client that comes back', () => {
-  it('after any number gets exactly the lines that followed it', async () => {
+describe('a client that reconnects', () => {
+  it('after any number receives exactly the lines after it', async () => {
     const stage = await podStage([LOOK, ASK, DONE, ENDLESS]);
     const witness = await eventful(stage);
     const numbers = [...new Set(witness.heard.flatMap(({ seq }) => seq ?? []))];
@@ -35,7 +35,7 @@ describe('a client that comes back', () => {
     }
   });
 
-  it('gets the same from the next process', async () => {
+  it('receives the same lines from the next process', async () => {
     const stage = await podStage([LOOK, ASK, DONE, ENDLESS]);
     const witness = await eventful(stage);
     const last = witness.heard.at(-1)?.seq ?? 0;
@@ -51,7 +51,7 @@ describe('a client that comes back', () => {
     }
   });
 
-  it('in the middle of a block without a number gets it from its start', async () => {
+  it('during a block without a number receives the block from its start', async () => {
     const stage = await podStage([ENDLESS]);
     const first = await stage.socketClient();
     await first.say('run', { input: 'Go on.' });
@@ -67,7 +67,7 @@ describe('a client that comes back', () => {
     });
   });
 
-  it('with a number that nobody has given out is told of the gap, and gets a snapshot', async () => {
+  it('with an unassigned number is notified of the gap, and receives a snapshot', async () => {
     const stage = await podStage([DONE]);
     const client = await stage.socketClient();
     await client.say('subscribe', { after: 1_000_000 });
@@ -78,7 +78,7 @@ describe('a client that comes back', () => {
     expect(client.heard[1]).toMatchObject({ event: 'run_start', seq: 2 });
   });
 
-  it('while the pod is busy misses nothing and gets nothing twice', async () => {
+  it('while the pod is running misses nothing and receives nothing twice', async () => {
     const stage = await podStage([
       { parts: [{ text: 'x'.repeat(4_000) }], pace: { chunkSize: 2, batch: 20, delayMs: 1 } },
     ]);
@@ -101,7 +101,7 @@ describe('a client that comes back', () => {
     }
   });
 
-  it('at any moment of a stream misses nothing', async () => {
+  it('at any point of a stream misses nothing', async () => {
     const stage = await podStage([
       { parts: [{ text: 'x'.repeat(9_000) }], pace: { chunkSize: 3, batch: 5, delayMs: 1 } },
     ]);

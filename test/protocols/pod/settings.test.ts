@@ -51,7 +51,7 @@ describe('settings', () => {
     expect(JSON.stringify(cleared)).not.toMatch(/"[a-z]+[A-Z]\w*":/);
   });
 
-  it('keep the keys of annotations and of MCP servers as the client has written them', async () => {
+  it('preserve the keys of annotations and MCP servers', async () => {
     const { settings } = await client();
     const set = {
       annotations: { max_turns: 1, modelId: { accept_edits: true } },
@@ -88,12 +88,12 @@ describe('settings', () => {
       'images.0.media_type must be',
     ],
     ['run', { input: 'x', images: [{ media_type: 'image/png', data: '!' }] }, 'images.0.data must be base64'],
-  ])('%s %j names what is wrong as it is sent', async (method, params, message) => {
+  ])('%s %j reports the invalid key as the client sent it', async (method, params, message) => {
     const { refusal } = await client();
     expect(await refusal(method, params)).toContain(message);
   });
 
-  it('are listed in snake_case where no name is close', async () => {
+  it('are listed in snake_case if no name is similar', async () => {
     const { refusal } = await client();
     for (const params of [{ set: { zzzzzzzz: 1 } }, { clear: ['zzzzzzzz'] }]) {
       const message = await refusal('configure', params);

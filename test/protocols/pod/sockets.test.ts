@@ -16,13 +16,13 @@ async function closedAtOnce(path: string): Promise<void> {
 }
 
 describe("a pod's socket", () => {
-  it('is for its user alone', async () => {
+  it('is accessible only to its user', async () => {
     const { path } = await podStage([]);
     expect((lstatSync(path).mode & 0o777).toString(8)).toBe('600');
     expect((lstatSync(dirname(path)).mode & 0o777).toString(8)).toBe('700');
   });
 
-  it('is also there by the name of the pod, as long as it has it', async () => {
+  it('is also reachable by the name of the pod, while it has that name', async () => {
     const { sockets, pod, path } = await podStage([]);
     const byName = join(dirname(path), 'my pod.sock');
     await sockets.name(pod.id, 'my pod');
@@ -36,7 +36,7 @@ describe("a pod's socket", () => {
     expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it('tells everybody the same, whoever asked', async () => {
+  it('sends all clients the same events, whoever sent the request', async () => {
     const stage = await podStage([HELLO]);
     const clients = await Promise.all([stage.socketClient(), stage.socketClient(), stage.processClient()]);
     await clients[0]?.say('run', { input: 'Hello?' });
@@ -46,7 +46,7 @@ describe("a pod's socket", () => {
     expect(clients[0]?.heard.length).toBeGreaterThan(5);
   });
 
-  it('lets a client go without touching its run', async () => {
+  it('does not affect a run when its client disconnects', async () => {
     const stage = await podStage([HELLO]);
     const [first, second] = [await stage.socketClient(), await stage.socketClient()];
     await first.say('run', { input: 'Hello?' });
@@ -56,7 +56,7 @@ describe("a pod's socket", () => {
     await second.hear(isState('idle'));
   });
 
-  it('releases clients that close without a word at once, and the pod may leave memory', async () => {
+  it('releases clients that close without sending anything at once, so that the pod can be unloaded', async () => {
     const stage = await podStage([], { hibernateAfterMs: 1 });
     await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(stage.path)));
     await expect.poll(() => stage.door.links).toBe(0);
@@ -69,7 +69,7 @@ describe("a pod's socket", () => {
     await other.hear(isState('idle'));
   });
 
-  it('releases a client that only read, once it is closed', async () => {
+  it('releases a client that only received events, once it closes', async () => {
     const stage = await podStage([], { hibernateAfterMs: 1 });
     const socket = connect({ path: stage.path, allowHalfOpen: true });
     const reader = new SocketClient(socket);
@@ -84,7 +84,7 @@ describe("a pod's socket", () => {
     await expect.poll(() => stage.host.usage.pods).toBe(0);
   });
 
-  it('is not held open by a pod that nobody listens to', async () => {
+  it('is removed when an idle pod without clients is unloaded', async () => {
     const stage = await podStage([HELLO], { hibernateAfterMs: 1 });
     const client = await stage.socketClient();
     expect(stage.host.usage.pods).toBe(1);
@@ -96,7 +96,7 @@ describe("a pod's socket", () => {
     await back.hear(isState('idle'));
   });
 
-  it('ends with the pod, and says why', async () => {
+  it('ends with the pod, with the reason', async () => {
     const stage = await podStage([]);
     const client = await stage.socketClient();
     await client.say('subscribe', { after: 1 });
@@ -109,8 +109,8 @@ describe("a pod's socket", () => {
   });
 });
 
-describe('a client that has said all', () => {
-  it('and asked for a run is told of it to its end, and then let go', async () => {
+describe('a client that has ended its input', () => {
+  it('receives the events of its run to the end, and is then closed', async () => {
     const stage = await podStage([HELLO]);
     const client = await stage.socketClient();
     client.socket.end('{"method":"run","params":{"input":"Hello?"}}\n');
@@ -119,7 +119,7 @@ describe('a client that has said all', () => {
     expect(client.heard.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
   });
 
-  it('is also told of what it has queued', async () => {
+  it('also receives the events of its queued prompts', async () => {
     const stage = await podStage([{ parts: [{ text: 'First.' }] }, { parts: [{ text: 'Second.' }] }]);
     const client = await stage.socketClient();
     client.socket.end(
@@ -131,7 +131,7 @@ describe('a client that has said all', () => {
     expect(client.heard.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
   });
 
-  it('is let go when what it has queued was taken back', async () => {
+  it('is closed when its queued prompt was removed', async () => {
     const stage = await podStage([{ parts: [{ text: 'First.' }] }]);
     const [client, other] = [await stage.socketClient(), await stage.socketClient()];
     await other.say('subscribe');
@@ -142,7 +142,7 @@ describe('a client that has said all', () => {
     expect(client.heard.filter(({ event }) => event === 'text_done')).toHaveLength(1);
   });
 
-  it('needs no newline at its end', async () => {
+  it('needs no newline at the end of its input', async () => {
     const stage = await podStage([]);
     const client = await stage.socketClient();
     client.socket.end('{"method":"get_history"}');
@@ -150,7 +150,7 @@ describe('a client that has said all', () => {
     expect(told(client.heard)).toEqual([['history', { items: [] }]]);
   });
 
-  it('is let go too if nothing of it could be read', async () => {
+  it('is closed even if its input was invalid', async () => {
     const stage = await podStage([]);
     const client = await stage.socketClient();
     client.socket.end(Buffer.from([0xff, 0x0a]));
@@ -158,7 +158,7 @@ describe('a client that has said all', () => {
     expect(told(client.heard)).toEqual([['error', { code: 'internal', message: 'a line is not UTF-8' }]]);
   });
 
-  it('and only listens stays', async () => {
+  it('stays if it has sent no request', async () => {
     const stage = await podStage([HELLO]);
     const socket = connect({ path: stage.path, allowHalfOpen: true });
     const silent = new SocketClient(socket);
@@ -173,8 +173,8 @@ describe('a client that has said all', () => {
   });
 });
 
-describe('what a client does wrong', () => {
-  it('is told to it alone: bytes that are no text', async () => {
+describe("an error in a client's input", () => {
+  it('is sent to that client alone: invalid UTF-8', async () => {
     const stage = await podStage([]);
     const [client, other] = [await stage.socketClient(), await stage.socketClient()];
     await client.send(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]));
@@ -184,7 +184,7 @@ describe('what a client does wrong', () => {
     expect(other.heard).toEqual([]);
   });
 
-  it('and ends its connection, with the reason, where a line has no end', async () => {
+  it('closes the connection with the reason if a line has no end', async () => {
     const stage = await podStage([HELLO], { duplex: { lineBytes: 1_000 } });
     const [client, other] = [await stage.socketClient(), await stage.socketClient()];
     client.socket.write('x'.repeat(100_000));
@@ -197,7 +197,7 @@ describe('what a client does wrong', () => {
     expect(other.heard.map(({ event }) => event)).not.toContain('error');
   });
 
-  it('has a word of its own with the extras', async () => {
+  it('has a specific code with the extras', async () => {
     const stage = await podStage([]);
     const client = await stage.socketClient();
     await client.say('subscribe', { after: 1 });
@@ -213,7 +213,7 @@ describe('what a client does wrong', () => {
 });
 
 describe('a client that does not read', () => {
-  it('is cut off with the number to go on after, and nobody else notices', async () => {
+  it('is disconnected with the number to resume after, and no other client is affected', async () => {
     const words: Answer = {
       parts: [{ text: 'y'.repeat(3_000_000) }],
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
@@ -242,7 +242,7 @@ describe('a client that does not read', () => {
     );
   });
 
-  it('is destroyed when it does not even read its end', async () => {
+  it('is destroyed if it does not read the end either', async () => {
     const words: Answer = {
       parts: [{ text: 'y'.repeat(1_000_000) }],
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },

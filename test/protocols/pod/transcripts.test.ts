@@ -106,7 +106,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 describe('the transcripts of the page', () => {
   const transcripts = transcriptsIn(PAGE);
 
-  it('are all played', () => {
+  it('are all tested', () => {
     expect([...transcripts.keys()].toSorted()).toEqual(Object.keys(SCENARIOS).toSorted());
   });
 

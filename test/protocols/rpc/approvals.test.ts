@@ -8,7 +8,7 @@ const DONE = { parts: [{ text: 'done' }] };
 
 describeOnEach((stage) => {
   describe('an approval', () => {
-    it('is asked of the client, who may allow it once', async () => {
+    it('is requested from the client, which may allow it once', async () => {
       const { client } = await stage([ASK, DONE], { isAsking: true });
       client.send({ type: 'prompt', message: 'go' });
       const asked = await client.hear(({ type }) => type === 'extension_ui_request');
@@ -33,7 +33,7 @@ describeOnEach((stage) => {
       expect(JSON.stringify(objectOf(end?.result).content)).toContain('denied this call');
     });
 
-    it('for the session is not asked again', async () => {
+    it('for the session is not requested again', async () => {
       const { client } = await stage([ASK, DONE, ASK, DONE], { isAsking: true });
       client.send({ type: 'prompt', message: 'go' });
       const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
@@ -44,7 +44,7 @@ describeOnEach((stage) => {
     });
 
     it.each([['abort'], ['new_session']])(
-      'that became moot by %s is cancelled at the host, and one that was answered is not',
+      'that was withdrawn by %s is cancelled at the host, and a decided one is not',
       async (command) => {
         const { client } = await stage([ASK, ASK, DONE], { isAsking: true });
         client.send({ type: 'prompt', message: 'go' });
@@ -67,28 +67,25 @@ describeOnEach((stage) => {
 });
 
 describe('an approval', () => {
-  it.each(['abort', 'compact'])(
-    'of a prompt that waited in the queue does not hold up the answer to %s',
-    async (command) => {
-      const { client, host } = await inProcess([ASK, ASK, DONE], { isAsking: true });
-      const { sessionId } = await client.get('get_state');
-      client.send({ type: 'prompt', message: 'go' });
-      await client.hear(({ method }) => method === 'select');
-      await host
-        .pod(String(sessionId))
-        .handle(
-          { type: 'prompt', content: [{ type: 'text', text: 'next' }], whenBusy: 'queue' },
-          { by: 'bob', door: 'other' },
-        );
-      const from = client.lines.length;
-      expect(await client.ask(command)).toMatchObject({ success: command === 'abort' });
-      // The prompt of the other client is a run of its own, and asks.
-      await client.hear(({ method }) => method === 'select', from);
-      expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
-    },
-  );
+  it.each(['abort', 'compact'])('of a queued prompt does not delay the response to %s', async (command) => {
+    const { client, host } = await inProcess([ASK, ASK, DONE], { isAsking: true });
+    const { sessionId } = await client.get('get_state');
+    client.send({ type: 'prompt', message: 'go' });
+    await client.hear(({ method }) => method === 'select');
+    await host
+      .pod(String(sessionId))
+      .handle(
+        { type: 'prompt', content: [{ type: 'text', text: 'next' }], whenBusy: 'queue' },
+        { by: 'bob', door: 'other' },
+      );
+    const from = client.lines.length;
+    expect(await client.ask(command)).toMatchObject({ success: command === 'abort' });
+    // The prompt of the other client is a run of its own, and asks.
+    await client.hear(({ method }) => method === 'select', from);
+    expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
+  });
 
-  it('that another door decides is not waited for any longer', async () => {
+  it('that another door decides is closed at the client', async () => {
     const { client, host } = await inProcess([ASK, DONE], { isAsking: true });
     const { sessionId } = await client.get('get_state');
     client.send({ type: 'prompt', message: 'go' });

@@ -26,8 +26,8 @@ function stage(graceMs = 0) {
   return { order, done, note, long };
 }
 
-describe('the order of commands', () => {
-  it('is the one that they came in', async () => {
+describe('CommandOrder', () => {
+  it('runs commands in the order of their arrival', async () => {
     const { order, done, note } = stage();
     void order.inOrder(note('a'));
     void order.overtaking(note('b'));
@@ -36,7 +36,7 @@ describe('the order of commands', () => {
     expect(done).toEqual(['a', 'b', 'c']);
   });
 
-  it('lets those that may overtake pass a long wait, and only those', async () => {
+  it('lets only overtaking commands pass a long wait', async () => {
     const { order, done, note, long } = stage();
     const bash = long('bash');
     const prompt = order.inOrder(note('prompt'));
@@ -48,7 +48,7 @@ describe('the order of commands', () => {
     expect(done).toEqual(['state', 'steer', 'bash', 'prompt']);
   });
 
-  it('lets nothing pass a barrier that waits', async () => {
+  it('lets nothing pass a waiting barrier', async () => {
     const { order, done, note, long } = stage();
     const bash = long('bash');
     void order.inOrder(note('leave'), true);
@@ -59,7 +59,7 @@ describe('the order of commands', () => {
     expect(done).toEqual(['bash', 'leave', 'name']);
   });
 
-  it('is kept where the wait is over before its grace', async () => {
+  it('keeps the order if the wait ends within the grace period', async () => {
     const { order, done, note, long } = stage(60_000);
     const bash = long('bash');
     const state = order.overtaking(note('state'));
@@ -68,7 +68,7 @@ describe('the order of commands', () => {
     expect(done).toEqual(['bash', 'state']);
   });
 
-  it('has nothing begin while something that has overtaken it is under way', async () => {
+  it('starts no ordered command while an overtaking one is running', async () => {
     const { order, done, note, long } = stage();
     const bash = long('bash');
     const leave = order.inOrder(note('leave'));
@@ -87,7 +87,7 @@ describe('the order of commands', () => {
     expect(done).toEqual(['bash', 'state', 'leave']);
   });
 
-  it('has nothing begin before what was added is done', async () => {
+  it('starts nothing before added work is done', async () => {
     const { order, done, note, long } = stage();
     const bash = long('bash');
     const abort = gate();

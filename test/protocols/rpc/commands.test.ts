@@ -52,7 +52,7 @@ describeOnEach((stage) => {
       expect(existsSync(String(state.sessionFile))).toBe(false);
     });
 
-    it('tells what the model is told', async () => {
+    it('contains the system prompt and tools of the model', async () => {
       const asked: { readonly system: unknown; readonly names: readonly string[] }[] = [];
       const { client } = await stage(({ body, tools }) => {
         asked.push({ system: JSON.stringify(body), names: tools.map(({ name }) => name) });
@@ -70,7 +70,7 @@ describeOnEach((stage) => {
       expect(dumpTools).toContainEqual(tools[0]);
     });
 
-    it('shows what was set', async () => {
+    it('reflects changed settings', async () => {
       const { client } = await stage([]);
       await client.ask('set_steering_mode', { mode: 'all' });
       await client.ask('set_follow_up_mode', { mode: 'all' });
@@ -100,7 +100,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('says that it streams from the acknowledgement on, and does not count what is being written', async () => {
+    it('reports isStreaming from the acknowledgement on, and does not count the message in progress', async () => {
       const { client } = await stage([STALLED]);
       client.write('{"type":"prompt","message":"write"}\n{"id":"s","type":"get_state"}\n');
       expect(await client.hear(({ id }) => id === 's')).toMatchObject({ data: { isStreaming: true } });
@@ -110,7 +110,7 @@ describeOnEach((stage) => {
   });
 
   describe('models', () => {
-    it('are listed, set and cycled as whole objects', async () => {
+    it('are listed, set and cycled as complete objects', async () => {
       const staged = await stage([]);
       const { client } = staged;
       const model = modelOf(staged);
@@ -126,7 +126,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('that are not there are refused under the id', async () => {
+    it('that do not exist are refused with the id', async () => {
       const { client } = await stage([]);
       expect(await client.ask('set_model', { provider: 'x', modelId: 'y' })).toEqual({
         id: 'q1',
@@ -137,12 +137,12 @@ describeOnEach((stage) => {
       });
     });
 
-    it('cannot be cycled when there is one', async () => {
+    it('cannot be cycled if there is only one', async () => {
       const { client } = await stage([], { hasOneModel: true });
       expect(await client.ask('cycle_model')).toMatchObject({ success: true, data: null });
     });
 
-    it('think at the level that was chosen, or not at all', async () => {
+    it('use the chosen thinking level, or none', async () => {
       const { client } = await stage([]);
       const levels = [];
       for (let count = 0; count < 6; count += 1) levels.push(await client.get('cycle_thinking_level'));
@@ -159,7 +159,7 @@ describeOnEach((stage) => {
   });
 
   describe('the conversation', () => {
-    it('is kept as messages', async () => {
+    it('is stored as messages', async () => {
       const { client } = await stage([{ parts: [{ text: ' Hello ' }] }]);
       expect(await client.ask('get_last_assistant_text')).toMatchObject({ success: true, data: {} });
       await client.run('hi');
@@ -169,7 +169,7 @@ describeOnEach((stage) => {
       expect(await client.get('get_state')).toMatchObject({ messageCount: 2 });
     });
 
-    it('is counted', async () => {
+    it('has statistics', async () => {
       const call = { toolCall: { name: 'bash', arguments: { command: 'true' } } };
       const usage = { inputTokens: 100, outputTokens: 7, cacheReadInputTokens: 40 };
       const { client } = await stage([
@@ -193,7 +193,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('is shown entry by entry and as a tree', async () => {
+    it('is available as entries and as a tree', async () => {
       const { client } = await stage([SHORT]);
       await client.run('hi');
       const { entries, leafId } = await client.get('get_entries');
@@ -208,7 +208,7 @@ describeOnEach((stage) => {
       expect((tree as { entry: Line }[])[0]?.entry.id).toBe(ids[0]);
     });
 
-    it('has what an answer said before it was aborted, in the file too, and the model learns of it', async () => {
+    it('contains the partial text of an aborted answer, in the file too, and the model receives it', async () => {
       const bodies: string[] = [];
       const { client } = await stage(({ body }) => {
         bodies.push(JSON.stringify(body));
@@ -255,7 +255,7 @@ describeOnEach((stage) => {
       ]);
     });
 
-    it('has no text when the answer was aborted before its first word', async () => {
+    it('has no text if the answer was aborted before its first text', async () => {
       const { client } = await stage([{ parts: [], fault: { kind: 'no-response' } }]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ type }) => type === 'agent_start');
@@ -264,7 +264,7 @@ describeOnEach((stage) => {
       expect(await rolesOf(client)).toEqual(['user', 'assistant']);
     });
 
-    it('that is small is not compacted', async () => {
+    it('is not compacted if it is small', async () => {
       const { client } = await stage([SHORT]);
       expect(await client.ask('compact')).toMatchObject({
         success: false,
@@ -315,7 +315,7 @@ describeOnEach((stage) => {
     });
   });
 
-  describe('a name', () => {
+  describe('a session name', () => {
     it('must not be empty', async () => {
       const { client } = await stage([]);
       expect(await client.ask('set_session_name', { name: ' \t ' })).toEqual({
@@ -329,7 +329,7 @@ describeOnEach((stage) => {
   });
 
   describe('bash', () => {
-    it('answers with what was printed, whatever the exit code', async () => {
+    it('returns the output, whatever the exit code', async () => {
       const { client } = await stage([]);
       expect(await client.get('bash', { command: 'echo one; echo two; exit 3' })).toEqual({
         output: 'one\ntwo\n',
@@ -356,7 +356,7 @@ describeOnEach((stage) => {
       expect(client.types.filter((type) => type.startsWith('message'))).toEqual([]);
     });
 
-    it('that prints nothing has no lines', async () => {
+    it('without output has no lines', async () => {
       const { client } = await stage([]);
       expect(await client.get('bash', { command: 'true' })).toEqual({
         output: '',
@@ -370,7 +370,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('that prints much is told by its end, and by a file with all of it', async () => {
+    it('with a long output returns its end, and a file with all of it', async () => {
       const { client } = await stage([]);
       const result = await client.get('bash', { command: 'seq 1 60000' });
       expect(result).toMatchObject({ exitCode: 0, truncated: true, totalLines: 60_001, totalBytes: 348_894 });
@@ -383,7 +383,7 @@ describeOnEach((stage) => {
       expect(readFileSync(stringOf(result.fullOutputPath), 'utf8')).toHaveLength(348_894);
     });
 
-    it('is read by the model with the next prompt, unless it is to be left out', async () => {
+    it('is sent to the model with the next prompt, unless it is excluded', async () => {
       const bodies: string[] = [];
       const { client } = await stage(({ body }) => {
         bodies.push(JSON.stringify(body));
@@ -398,7 +398,7 @@ describeOnEach((stage) => {
       expect(bodies[0]).not.toContain('unseen');
     });
 
-    it('during a run is told after it', async () => {
+    it('during a run is added after it', async () => {
       const { client } = await stage([STALLED, SHORT]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ type }) => type === 'message_update');
@@ -421,14 +421,14 @@ describeOnEach((stage) => {
       expect(await client.hear(({ id }) => id === 'a')).toMatchObject({ success: true });
     });
 
-    it('need not run to be aborted', async () => {
+    it('can be aborted when none runs', async () => {
       const { client } = await stage([]);
       expect(await client.ask('abort_bash')).toMatchObject({ success: true });
     });
   });
 
   describe('sessions', () => {
-    it('are begun anew, with what the person has set', async () => {
+    it('are created with the current settings', async () => {
       const { client } = await stage([SHORT, SHORT]);
       await client.ask('set_steering_mode', { mode: 'all' });
       await client.ask('set_session_name', { name: 'old' });
@@ -461,7 +461,7 @@ describeOnEach((stage) => {
       expect(await client.get('get_last_assistant_text')).toEqual({ text: 'ok' });
     });
 
-    it('are made where a file is missing, and never over somebody else’s', async () => {
+    it('are created for a missing file, and never overwrite another program’s file', async () => {
       const { client, cwd } = await stage([SHORT]);
       const path = join(cwd, 'new.jsonl');
       expect(await client.get('switch_session', { sessionPath: path })).toEqual({ cancelled: false });
@@ -477,7 +477,7 @@ describeOnEach((stage) => {
       expect(await client.get('get_state')).toMatchObject({ sessionFile: path });
     });
 
-    it('end the run that is under way, with its end events', async () => {
+    it('end the current run, with its end events', async () => {
       const { client } = await stage([STALLED]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ type }) => type === 'message_update');
@@ -524,7 +524,7 @@ describeOnEach((stage) => {
       expect(after.sessionId).not.toBe(before.sessionId);
     });
 
-    it('are exported as a page that runs nothing', async () => {
+    it('are exported as a page without active content', async () => {
       const script = '<script>alert(1)</script><img src=x onerror=alert(2)>';
       const call = { toolCall: { name: 'bash', arguments: { command: `echo '${script}'` } } };
       const { client, cwd } = await stage([
@@ -571,7 +571,7 @@ describeOnEach((stage) => {
       },
     ];
 
-    it('are set and shown in their phases', async () => {
+    it('are set and returned with their phases', async () => {
       const { client } = await stage([]);
       expect(await client.get('set_todos', { phases })).toEqual({ todoPhases: kept });
       expect(await client.get('get_state')).toMatchObject({ todoPhases: kept });
@@ -608,7 +608,7 @@ describeOnEach((stage) => {
       ]);
     });
 
-    it('that are left open are remembered three times', async () => {
+    it('that are left open cause three reminders', async () => {
       const { client } = await stage([SHORT, SHORT, SHORT, SHORT]);
       await client.ask('set_todos', { phases });
       const lines = await client.run('go');
@@ -639,7 +639,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('that are done leave the list after a while', async () => {
+    it('that are done are removed after a delay', async () => {
       const { client } = await stage([], { isHasty: true });
       const done = [
         { id: 'phase-1', name: 'A', tasks: [{ id: 'task-1', content: 'x', status: 'completed' }] },
@@ -650,8 +650,8 @@ describeOnEach((stage) => {
     });
   });
 
-  describe('what is only there for compatibility', () => {
-    it('answers', async () => {
+  describe('commands that exist only for compatibility', () => {
+    it('return a response', async () => {
       const { client, version } = await stage([]);
       expect(await client.ask('set_locale', { locale: 'th' })).toMatchObject({ success: true });
       expect(await client.get('get_integrations')).toEqual({

@@ -69,7 +69,7 @@ describe.each(['in process', 'in a daemon'] as const)('a continued session %s', 
 });
 
 describe('a continued session', () => {
-  it('keeps the model that it began with when the default is another one', async () => {
+  it('keeps its original model when the default changes', async () => {
     const { client, env } = await context();
     const first = client();
     await first.ask('set_session_name', { name: 'named' });
@@ -83,7 +83,7 @@ describe('a continued session', () => {
     expect(await other.get('get_state')).toMatchObject({ model: { id: 'second' }, messageCount: 0 });
   });
 
-  it('shows all of a model that no list has', async () => {
+  it('shows all properties of a model that no list contains', async () => {
     const { client } = await context();
     const first = client('--model', 'work/brand-new');
     await first.run('hi');
@@ -108,7 +108,7 @@ describe('a continued session', () => {
     expect(await again.get('get_state')).toMatchObject({ ...expected, messageCount: 4 });
   });
 
-  it('whose provider is not configured can be read, branched and left, and says what to configure', async () => {
+  it('whose provider is not configured can be read, branched and left, and reports what to configure', async () => {
     const { home, client } = await context();
     const file = writePiSession(home, { provider: 'acme', modelId: 'm1' });
     const program = client('--session', file);

@@ -15,7 +15,7 @@ const SLOW_SWITCH = `
 const answers = ({ lines }: Program): readonly Line[] => lines.filter(({ type }) => type === 'response');
 
 describe('commands before the end of the input', () => {
-  it('are all answered, also behind one that leaves the session slowly', async () => {
+  it('are all answered, also after one that leaves the session slowly', async () => {
     const home = temporaryDirectory();
     const extension = join(home, 'slow.mjs');
     writeFileSync(extension, SLOW_SWITCH);
@@ -41,7 +41,7 @@ describe('commands before the end of the input', () => {
         return new Program([], here.env);
       },
     ],
-  ])('%s are all answered, and a bash that takes long is cancelled', async (_, start) => {
+  ])('%s are all answered, and a long bash command is cancelled', async (_, start) => {
     const program = await start();
     program.send({ id: '1', type: 'bash', command: 'sleep 600' });
     program.send({ id: '2', type: 'get_state' });
@@ -56,7 +56,7 @@ describe('commands before the end of the input', () => {
     expect(byId.get('4')).toMatchObject({ success: true, data: { disposition: 'started' } });
   });
 
-  it('are answered when they wait for a dialog that nobody can answer any more', async () => {
+  it('are answered when they wait for a dialog that can no longer be answered', async () => {
     const home = temporaryDirectory();
     const extension = join(home, 'asking.mjs');
     writeFileSync(

@@ -27,7 +27,7 @@ function callIn({ message }: Line) {
 
 describeOnEach((stage) => {
   describe('a run', () => {
-    it('is told from its acknowledgement to quiet', async () => {
+    it('emits all events from its acknowledgement to agent_settled', async () => {
       const { client } = await stage([{ parts: [{ thinking: 'hm' }, { text: 'Hello' }] }]);
       expect(gist(await client.run('hi'))).toEqual([
         ...BEGUN,
@@ -58,7 +58,7 @@ describeOnEach((stage) => {
       for (const [at, command] of commands.entries()) expect(commands[at + 1] ?? command).toMatch(command);
     });
 
-    it('with a tool has the call, its progress and its result between two answers', async () => {
+    it('with a tool emits the call, its progress and its result between two answers', async () => {
       const { client } = await stage([{ parts: [ECHO] }, { parts: [{ text: 'done' }] }]);
       const lines = await client.run('go');
       expect(gist(lines).filter((line) => !line.startsWith('tool_execution_update'))).toEqual([
@@ -102,7 +102,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('gives the whole text in deltas, and the message so far with each of them', async () => {
+    it('emits the complete text in deltas, each with the message so far', async () => {
       const text = 'one two three four five six seven eight nine ten';
       const { client } = await stage([{ parts: [{ text }], pace: { chunkSize: 3 } }]);
       const lines = await client.run('count');
@@ -118,14 +118,14 @@ describeOnEach((stage) => {
         expect(objectOf(assistantMessageEvent).partial).toEqual(message);
     });
 
-    it('numbers its events as every other door does', async () => {
+    it('numbers its events like every other door', async () => {
       const { client } = await stage([{ parts: [{ text: 'Hello' }] }]);
       const lines = await client.run('hi');
       expect(client.numbers).toHaveLength(lines.filter(({ type }) => type !== 'response').length);
       expect(client.numbers).toEqual(client.numbers.toSorted((one, other) => one - other));
     });
 
-    it('keeps the fragments of calls that grow side by side apart', async () => {
+    it('keeps the deltas of interleaved calls apart', async () => {
       const { client } = await stage([
         { parts: [bash('echo first'), bash('echo second')], interleave: true, pace: { chunkSize: 2 } },
         { parts: [{ text: 'ok' }] },
@@ -141,7 +141,7 @@ describeOnEach((stage) => {
       expect(gist(lines)).toContain('turn_end 2');
     });
 
-    it('hands images to the provider', async () => {
+    it('sends images to the provider', async () => {
       const bodies: string[] = [];
       const { client } = await stage(({ body }) => {
         bodies.push(JSON.stringify(body));
@@ -156,7 +156,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('that fails says why, and the process goes on', async () => {
+    it('that fails reports the reason, and the process continues', async () => {
       const { client } = await stage([{ parts: [], fault: { kind: '401' } }, { parts: [{ text: 'ok' }] }]);
       const lines = await client.run('hi');
       expect(gist(lines)).toEqual([...BEGUN, ...FAILED, 'agent_end user assistant', 'agent_settled']);
@@ -166,7 +166,7 @@ describeOnEach((stage) => {
     });
   });
 
-  describe('messages that come during a run', () => {
+  describe('messages during a run', () => {
     const waiting = { parts: [bash(UNTIL_GO)] };
     const short = { parts: [{ text: 'ok' }] };
 
@@ -212,7 +212,7 @@ describeOnEach((stage) => {
       expect(said(client.lines)).toEqual(['begin', 'also this']);
     });
 
-    it('can be taken back', async () => {
+    it('can be removed from the queue', async () => {
       const { client } = await stage([short]);
       await client.ask('steer', { message: 'A' });
       await client.ask('follow_up', { message: 'X' });
@@ -237,7 +237,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('without saying how to queue are refused, and not acknowledged', async () => {
+    it('without streamingBehavior are refused, and not acknowledged', async () => {
       const { client } = await stage([{ parts: [{ text: 'never done' }], fault: { kind: 'stall' } }]);
       client.send({ id: 'p', type: 'prompt', message: 'begin' });
       await client.hear(({ type }) => type === 'message_update');
@@ -260,7 +260,7 @@ describeOnEach((stage) => {
   describe('an abort', () => {
     const endless = { parts: [{ text: 'word '.repeat(2000) }], pace: { chunkSize: 5, delayMs: 10 } };
 
-    it('while the model writes keeps what there is, and is answered after the end of the run', async () => {
+    it('during an answer keeps the partial text, and is answered after the end of the run', async () => {
       const { client } = await stage([endless]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ assistantMessageEvent }) => objectOf(assistantMessageEvent).type === 'text_delta');
@@ -279,7 +279,7 @@ describeOnEach((stage) => {
       expect(content).toEqual([{ type: 'text', text: expect.stringMatching(/^word /) as unknown }]);
     });
 
-    it('while a tool runs ends it, and says so in an answer of its own', async () => {
+    it('during a tool call ends it, and adds an aborted answer', async () => {
       const { client } = await stage([{ parts: [bash('sleep 30')] }]);
       client.send({ type: 'prompt', message: 'wait' });
       await client.hear(({ type }) => type === 'tool_execution_start');
@@ -312,7 +312,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('right behind a prompt ends that prompt', async () => {
+    it('directly after a prompt ends that prompt', async () => {
       const { client } = await stage([endless]);
       client.write('{"type":"prompt","message":"go"}\n{"id":"a","type":"abort"}\n');
       await client.hear(({ id }) => id === 'a');
@@ -337,7 +337,7 @@ describeOnEach((stage) => {
       ]);
     });
 
-    it('keeps what waits for the next run', async () => {
+    it('keeps queued messages for the next run', async () => {
       const { client } = await stage([endless, { parts: [{ text: 'a' }] }, { parts: [{ text: 'b' }] }]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ type }) => type === 'message_update');
@@ -349,10 +349,10 @@ describeOnEach((stage) => {
     });
   });
 
-  describe('an attempt that fails', () => {
+  describe('a failed attempt', () => {
     const overloaded = { parts: [{ text: 'ok' }], fault: { kind: '529', times: 1 } } as const;
 
-    it('ends its loop, and the next one begins another', async () => {
+    it('ends its loop, and the retry starts another one', async () => {
       const { client } = await stage([overloaded]);
       const lines = await client.run('hi');
       expect(gist(lines)).toEqual([
@@ -383,7 +383,7 @@ describeOnEach((stage) => {
       ['before an answer', overloaded],
       ['in the middle of one', { parts: [{ text: 'a few words' }], fault: { kind: 'cut', times: 1 } }],
     ] as const)(
-      '%s is not tried again, and emits no retry events, with set_auto_retry false',
+      '%s is not retried, and emits no retry events, with set_auto_retry false',
       async (_, answer) => {
         const { client } = await stage([answer, answer]);
         await client.ask('set_auto_retry', { enabled: false });
@@ -394,7 +394,7 @@ describeOnEach((stage) => {
       },
     );
 
-    it('in the middle of an answer goes on by a request that no person wrote', async () => {
+    it('during an answer continues with a request that no person wrote', async () => {
       const cut = {
         parts: [{ text: 'a few' }, { text: 'words' }],
         fault: { kind: 'cut', times: 1 },
@@ -407,7 +407,7 @@ describeOnEach((stage) => {
       expect((await client.get('get_branch_messages')).messages).toMatchObject([{ text: 'hi' }]);
     });
 
-    it('is not waited for any longer after abort_retry', async () => {
+    it('is not retried after abort_retry', async () => {
       const fault = { kind: '429', retryAfterSeconds: 20 } as const;
       const { client } = await stage([{ parts: [], fault }]);
       client.send({ type: 'prompt', message: 'hi' });
@@ -422,7 +422,7 @@ describeOnEach((stage) => {
       ]);
     });
 
-    it('that is the last one is told with its reason', async () => {
+    it('that is the last one is reported with its reason', async () => {
       const { client } = await stage(() => ({ parts: [], fault: { kind: '529', retryAfterSeconds: 0 } }));
       const lines = await client.run('hi');
       const starts = lines.filter(({ type }) => type === 'auto_retry_start');
@@ -454,7 +454,7 @@ describeOnEach((stage) => {
       ]);
     });
 
-    it('can be aborted while the next one is waited for', async () => {
+    it('can be aborted during the delay before the retry', async () => {
       const fault = { kind: '429', retryAfterSeconds: 20 } as const;
       const { client } = await stage([{ parts: [], fault }]);
       client.send({ type: 'prompt', message: 'hi' });
@@ -465,7 +465,7 @@ describeOnEach((stage) => {
       expect(await client.get('get_state')).toMatchObject({ isStreaming: false });
     });
 
-    it('is not repeated when auto retry is off', async () => {
+    it('is not retried when auto retry is off', async () => {
       const { client } = await stage([overloaded]);
       await client.ask('set_auto_retry', { enabled: false });
       const lines = await client.run('hi');
@@ -473,8 +473,8 @@ describeOnEach((stage) => {
     });
   });
 
-  describe('a context that is full', () => {
-    it('is compacted, and told so', async () => {
+  describe('a full context', () => {
+    it('is compacted, with events', async () => {
       const long = 'x'.repeat(4000);
       const { client } = await stage([
         { parts: [{ text: long }], usage: { inputTokens: 95_000, outputTokens: 10 } },
@@ -509,7 +509,7 @@ describeOnEach((stage) => {
     const TOO_LONG = { parts: [], fault: { kind: 'context-too-long' } } as const;
     const OK = { parts: [{ text: 'ok' }] };
 
-    it('and refused by the provider is made smaller, and the answer is asked for again', async () => {
+    it('that the provider refuses is compacted, and the request is repeated', async () => {
       const { client } = await stage([OK, TOO_LONG, { parts: [{ text: 'a summary' }] }, OK]);
       await client.run(LONG);
       const lines = await client.run('second');
@@ -537,7 +537,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('and cannot be made smaller ends the run, and says why', async () => {
+    it('that cannot be compacted ends the run, with the reason', async () => {
       const { client } = await stage([OK, TOO_LONG, { parts: [], fault: { kind: '401' } }]);
       await client.run(LONG);
       const lines = await client.run('second');
@@ -552,7 +552,7 @@ describeOnEach((stage) => {
       expect(gist(lines).at(-1)).toBe('agent_settled');
     });
 
-    it('with nothing to summarise says so', async () => {
+    it('with nothing to summarise is reported as skipped', async () => {
       const { client } = await stage([TOO_LONG]);
       const end = one(await client.run('short'), 'auto_compaction_end');
       expect(end).toEqual({
@@ -572,7 +572,7 @@ describeOnEach((stage) => {
         { name: 'bash', arguments: { command: 7 } },
         /^Validation failed for tool "bash":\n {2}- command: [^\n]+\n\nReceived arguments:\n\{\n {2}"command": 7\n\}$/,
       ],
-    ])('that cannot be called is told to the model: %j', async (toolCall, text) => {
+    ])('that cannot be called returns an error to the model: %j', async (toolCall, text) => {
       const { client } = await stage([{ parts: [{ toolCall }] }, { parts: [{ text: 'ok' }] }]);
       const end = one(await client.run('go'), 'tool_execution_end');
       expect(end).toMatchObject({ isError: true, result: { details: {} } });
@@ -580,7 +580,7 @@ describeOnEach((stage) => {
       expect(part?.text).toMatch(text);
     });
 
-    it('waits for no steering in mode wait', async () => {
+    it('is not interrupted by steering in mode wait', async () => {
       const { client, cwd } = await stage([
         { parts: [bash(UNTIL_GO), bash('echo both')] },
         { parts: [{ text: 'ok' }] },

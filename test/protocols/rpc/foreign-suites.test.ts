@@ -8,7 +8,7 @@ import { type Sim, startSim } from '../../../src/sim/index.ts';
 import { MAIN } from '../../cli/polypod.ts';
 
 /** Everything that pi's and xcsh's own tests of their RPC mode check, with pi's client before the built program. */
-describe("what pi's and xcsh's own RPC tests check", () => {
+describe("the checks of pi's and xcsh's own RPC tests", () => {
   let sim: Sim;
   let home: string;
   let agentDirectory: string;
@@ -55,7 +55,7 @@ describe("what pi's and xcsh's own RPC tests check", () => {
   const rolesIn = (list: readonly JsonObject[]): readonly string[] =>
     list.filter(({ type }) => type === 'message').map(({ message }) => stringOf(objectOf(message).role));
 
-  it('holds before the first prompt: state, models, thinking and no answer', async () => {
+  it('pass before the first prompt: state, models, thinking and no answer', async () => {
     expect(await pi.getState()).toMatchObject({
       model: { provider: 'mine', id: 'thinker' },
       isStreaming: false,
@@ -78,7 +78,7 @@ describe("what pi's and xcsh's own RPC tests check", () => {
     expect((await pi.getLastAssistantText()) ?? undefined).toBeUndefined();
   });
 
-  it('holds for commands of the host: their result, and that the model reads them', async () => {
+  it('pass for bash commands: their result, and that the model receives them', async () => {
     const result = await pi.bash('echo unique-4711');
     expect(result).toMatchObject({ exitCode: 0, cancelled: false });
     expect(result.output.trim()).toBe('unique-4711');
@@ -92,7 +92,7 @@ describe("what pi's and xcsh's own RPC tests check", () => {
     expect(await pi.getLastAssistantText()).toContain('unique-4711');
   });
 
-  it('holds for the session file: its place, header, messages and name', async () => {
+  it('pass for the session file: its path, header, messages and name', async () => {
     const written = entries();
     expect(written[0]?.type).toBe('session');
     expect(rolesIn(written)).toEqual(['bashExecution', 'user', 'assistant']);
@@ -109,13 +109,13 @@ describe("what pi's and xcsh's own RPC tests check", () => {
     });
   });
 
-  it('holds for a page of the session, under a name of its own', async () => {
+  it('pass for an exported page with a given name', async () => {
     const { path } = await pi.exportHtml();
     expect(path).toMatch(/\.html$/);
     expect(existsSync(path) || existsSync(join(home, path))).toBe(true);
   });
 
-  it('holds for a compaction after one exchange', async () => {
+  it('pass for a compaction after one exchange', async () => {
     const result = await pi.compact();
     expect(result.summary).toEqual(expect.any(String));
     expect(result.tokensBefore).toBeGreaterThan(0);
@@ -124,7 +124,7 @@ describe("what pi's and xcsh's own RPC tests check", () => {
     ]);
   });
 
-  it('holds for a new session, and when everything is removed while the program ends', async () => {
+  it('pass for a new session, and when everything is removed while the program exits', async () => {
     expect((await pi.getState()).messageCount).toBeGreaterThan(0);
     await pi.newSession();
     expect((await pi.getState()).messageCount).toBe(0);

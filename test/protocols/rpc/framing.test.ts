@@ -15,14 +15,14 @@ describeOnEach((stage) => {
         'line separators of Unicode in a text',
         `{"id":"s","type":"set_session_name","name":"a\u2028b\u2029c"}\n`,
       ],
-    ])('are read with %s', async (_, text) => {
+    ])('are parsed with %s', async (_, text) => {
       const { client } = await stage([]);
       client.write(text);
       expect(await client.hear(({ id }) => id === 's')).toMatchObject({ success: true });
       expect(client.lines).toHaveLength(1);
     });
 
-    it('are read wherever the bytes are parted', async () => {
+    it('are parsed however the bytes are split', async () => {
       const { client } = await stage([]);
       for (const byte of Buffer.from('{"id":"s","type":"set_session_name","name":"ไทย 日本 🦑"}\n')) {
         client.write(Uint8Array.of(byte));
@@ -37,7 +37,7 @@ describeOnEach((stage) => {
       ['{"type":"get_state"} {"type":"get_state"}', { command: 'parse' }],
       ['null', { command: 'parse' }],
       ['\u0000\u0001\u0002', { command: 'parse' }],
-    ])('that cannot be read are told once: %j', async (line, frame) => {
+    ])('that are malformed get one error: %j', async (line, frame) => {
       const { client } = await stage([]);
       client.write(`${line}\n`);
       expect(await client.ask('get_state')).toMatchObject({ success: true });
@@ -61,14 +61,14 @@ describeOnEach((stage) => {
         '{"type":"host_tool_result","id":"h","result":{}}',
         { command: 'host_tool_result', error: 'Unknown command: host_tool_result' },
       ],
-    ])('that are no command are told without an id: %j', async (line, frame) => {
+    ])('that are not a command get an error without an id: %j', async (line, frame) => {
       const { client } = await stage([]);
       client.write(`${line}\n`);
       await client.ask('get_state');
       expect(client.lines[0]).toEqual({ type: 'response', success: false, ...frame });
     });
 
-    it('that are no command are told with their id where a client wants that', async () => {
+    it('that are not a command get an error with their id if the client requests it', async () => {
       const { client } = await stage([], { echoErrors: true });
       expect(await client.ask('nope')).toEqual({
         id: 'q1',
@@ -81,7 +81,7 @@ describeOnEach((stage) => {
   });
 
   describe('ids', () => {
-    it('come back as they are, and never as null', async () => {
+    it('are returned unchanged, and never as null', async () => {
       const { client } = await stage([]);
       client.send({ id: 7, type: 'abort' });
       client.send({ id: null, type: 'abort' });
@@ -111,7 +111,7 @@ describeOnEach((stage) => {
       ['set_host_tools', {}],
       ['set_todos', {}],
       ['set_session_name', {}],
-    ])('of %s that are wrong are refused under its id: %j', async (type, fields) => {
+    ])('of %s that are invalid are refused with its id: %j', async (type, fields) => {
       const { client } = await stage([]);
       const refusal = await client.ask(type, fields);
       expect(refusal).toMatchObject({ id: 'q1', type: 'response', command: type, success: false });
@@ -121,7 +121,7 @@ describeOnEach((stage) => {
   });
 
   describe('a client that misbehaves', () => {
-    it('gets one error for every line it should not have sent, and is still served', async () => {
+    it('gets one error for every invalid line, and is still served', async () => {
       const { client } = await stage([]);
       const junk = fc.sample(
         fc.oneof(
@@ -143,8 +143,8 @@ describeOnEach((stage) => {
   });
 });
 
-describe('a reader of frames', () => {
-  it('needs no end of the last line', async () => {
+describe('FrameReader', () => {
+  it('accepts a last line without a line end', async () => {
     const { client } = await inProcess([]);
     client.write(ASK);
     client.end();
@@ -152,7 +152,7 @@ describe('a reader of frames', () => {
     expect(client.lines).toMatchObject([{ id: 's', success: true }]);
   });
 
-  it('tells once of a line that is too long, and lets it go until its end', () => {
+  it('reports a line that is too long once, and skips it up to its end', () => {
     const frames = new FrameReader(1000);
     const pieces = [
       `{"type":"a"}\n${'x'.repeat(900)}`,
@@ -168,7 +168,7 @@ describe('a reader of frames', () => {
     ]);
   });
 
-  it('gives at most one frame for a line of any bytes', () => {
+  it('returns at most one frame per line for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 40 }), (bytes, size) => {
         const frames = new FrameReader(100);

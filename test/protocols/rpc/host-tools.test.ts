@@ -14,7 +14,7 @@ const DONE = { parts: [{ text: 'done' }] };
 
 describeOnEach((stage) => {
   describe('a tool of the host', () => {
-    it('is called over the wire, and its words come through unchanged', async () => {
+    it('is called over the protocol, and its result is passed unchanged', async () => {
       const { client } = await stage([CALL, DONE]);
       expect(await client.get('set_host_tools', { tools: [ECHO] })).toEqual({ toolNames: ['echo_host'] });
       client.send({ type: 'prompt', message: 'go' });
@@ -83,7 +83,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('is cancelled with the run, and what it says after that is let go', async () => {
+    it('is cancelled with the run, and its late result is ignored', async () => {
       const { client } = await stage([CALL, DONE]);
       await client.ask('set_host_tools', { tools: [ECHO] });
       client.send({ type: 'prompt', message: 'go' });
@@ -102,7 +102,7 @@ describeOnEach((stage) => {
       expect(gist(client.lines.slice(from))).toEqual(['get_state ok']);
     });
 
-    it('is not called with arguments that its schema forbids', async () => {
+    it('is not called with arguments that violate its schema', async () => {
       const wrong = { parts: [{ toolCall: { name: 'echo_host', arguments: { message: 7 } } }] };
       const { client } = await stage([wrong, DONE]);
       await client.ask('set_host_tools', { tools: [ECHO] });
@@ -116,7 +116,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('is there for the next answer of a run, and gone with the next set', async () => {
+    it('is available for the next answer of a run, and replaced by the next set', async () => {
       const asked: string[][] = [];
       const { client } = await stage(({ tools }) => {
         asked.push(tools.map(({ name }) => name).filter((name) => name.includes('host')));
@@ -143,7 +143,7 @@ describeOnEach((stage) => {
       [[{ name: 'a', description: 'd', parameters: [] }], 'Host tool "a" must provide a JSON Schema object'],
       [[ECHO, ECHO], 'RPC host tool names must be unique'],
       [[{ ...ECHO, name: 'bash' }], 'RPC host tool "bash" conflicts with an existing tool'],
-    ])('is checked: %j', async (tools, error) => {
+    ])('is validated: %j', async (tools, error) => {
       const { client } = await stage([]);
       expect(await client.ask('set_host_tools', { tools })).toEqual({
         id: 'q1',
@@ -157,7 +157,7 @@ describeOnEach((stage) => {
 });
 
 describe('a tool of the host', () => {
-  it('that waits is given up when the client goes', async () => {
+  it('call is abandoned when the client disconnects', async () => {
     const { client, host } = await inProcess([CALL, DONE]);
     await client.ask('set_host_tools', { tools: [ECHO] });
     const { sessionId } = await client.get('get_state');

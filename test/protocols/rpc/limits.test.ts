@@ -38,7 +38,7 @@ const REFUSED = {
   result: { content: [{ type: 'text', text: 'Tool bash not found' }] },
 };
 
-describe.each(['in its process', 'in the daemon'] as const)('a host that takes tools away, %s', (where) => {
+describe.each(['in its process', 'in the daemon'] as const)('a host that removes tools, %s', (where) => {
   it.each([
     [['-nt'], []],
     [
@@ -47,7 +47,7 @@ describe.each(['in its process', 'in the daemon'] as const)('a host that takes t
     ],
     [['-nbt'], []],
   ])(
-    '%j: the agent has no bash, in this session, a new one, an old one and after a restart',
+    '%j: the agent has no bash in this session, a new one, an old one and after a restart',
     async (args, tools) => {
       const { home, host } = await hosts(where);
       const free = host();
@@ -82,7 +82,7 @@ describe.each(['in its process', 'in the daemon'] as const)('a host that takes t
     },
   );
 
-  it('may have a tool of its own under a name that it freed', async () => {
+  it('can offer a tool under a name that it removed', async () => {
     const { host } = await hosts(where);
     const limited = host('-nbt');
     const bash = { name: 'bash', description: 'Runs it elsewhere.', parameters: { type: 'object' } };
@@ -100,7 +100,7 @@ describe.each(['in its process', 'in the daemon'] as const)('a host that takes t
     await limited.quiet();
   });
 
-  it('keeps the project’s instructions from the model with -nc', async () => {
+  it('hides the project’s instructions from the model with -nc', async () => {
     const { home, host } = await hosts(where);
     writeFileSync(join(home, 'AGENTS.md'), 'Always answer in verse.');
     const plain = host();
@@ -120,7 +120,7 @@ describe('--offline', () => {
         ?.message,
     );
 
-  it('refuses models that are not on this machine, and says so without a retry', async () => {
+  it('refuses models that are not on this machine, without a retry', async () => {
     const home = temporaryDirectory();
     const program = new Program(['--offline', '--model', 'openai/gpt-6'], {
       HOME: home,
@@ -137,7 +137,7 @@ describe('--offline', () => {
     expect(lines.some(({ type }) => type === 'auto_retry_start')).toBe(false);
   });
 
-  it('uses the configured model where that is on this machine', async () => {
+  it('uses the configured model if it is on this machine', async () => {
     const { startSim } = await import('../../../src/sim/index.ts');
     const sim = await startSim({ script: [{ parts: [{ text: 'from the configured model' }] }] });
     const home = temporaryDirectory();

@@ -6,7 +6,7 @@ const STALLED = { parts: [{ text: 'a few words' }], fault: { kind: 'stall' } } a
 
 describeOnEach((stage) => {
   describe('a long bash command', () => {
-    it('blocks neither get_state nor steer, and a prompt behind it waits for its output', async () => {
+    it('blocks neither get_state nor steer, and a later prompt waits for its output', async () => {
       const { client } = await stage([SHORT, SHORT]);
       client.send({ id: 'long', type: 'bash', command: 'until [ -e go ]; do sleep 0.02; done; echo output' });
       client.send({ id: 'prompt', type: 'prompt', message: 'what did it print?' });
@@ -21,7 +21,7 @@ describeOnEach((stage) => {
       expect(messages).toMatchObject([{ role: 'bashExecution' }, { role: 'user' }, { role: 'user' }, {}]);
     });
 
-    it('lets a prompt be queued for the run under way', async () => {
+    it('does not prevent queuing a prompt for the current run', async () => {
       const { client } = await stage([STALLED]);
       client.send({ type: 'prompt', message: 'go' });
       await client.hear(({ type }) => type === 'message_update');
@@ -36,7 +36,7 @@ describeOnEach((stage) => {
       await client.hear(({ id }) => id === 'long');
     });
 
-    it('is ended by abort_bash also while another one waits', async () => {
+    it('is ended by abort_bash even while another one waits', async () => {
       const { client } = await stage([SHORT]);
       client.send({ id: 'first', type: 'bash', command: 'sleep 600' });
       client.send({ id: 'second', type: 'bash', command: 'echo second' });

@@ -7,7 +7,7 @@ import type { Line } from './client.ts';
 import { gist } from './gist.ts';
 import { describeOnEach } from './stages.ts';
 
-describe('a file that a prompt names', () => {
+describe('a mentioned file', () => {
   const directory = (): string => {
     const root = temporaryDirectory();
     mkdirSync(join(root, 'src'));
@@ -30,7 +30,7 @@ describe('a file that a prompt names', () => {
     ['@huge.txt', ['<file path="huge.txt">\n[left out: too large]\n</file>']],
     ['mail ada@notes.md', []],
     ['@nobody, @src, @picture.bin and @ alone', []],
-  ])('stands behind it: %s', async (text, files) => {
+  ])('is appended to the prompt: %s', async (text, files) => {
     const said = [{ type: 'text', text }] as const;
     expect(await withMentions(said, directory())).toEqual([
       ...said,
@@ -38,15 +38,15 @@ describe('a file that a prompt names', () => {
     ]);
   });
 
-  it.each(['@../secret', '@/etc/passwd', '@link'])('must lie in the working directory: %s', async (text) => {
+  it.each(['@../secret', '@/etc/passwd', '@link'])('must be in the working directory: %s', async (text) => {
     const said = [{ type: 'text', text }] as const;
     expect(await withMentions(said, join(directory(), 'inner'))).toEqual(said);
   });
 });
 
 describeOnEach((stage) => {
-  describe('a prompt that names a file', () => {
-    it('gives it to the model, and shows it as a message of its own', async () => {
+  describe('a prompt that mentions a file', () => {
+    it('sends it to the model, and shows it as a separate message', async () => {
       const bodies: string[] = [];
       const { client, cwd } = await stage(({ body }) => {
         bodies.push(JSON.stringify(body));

@@ -32,7 +32,7 @@ const turns = async (count: number): Promise<void> => {
 };
 
 describe('updates of an answer', () => {
-  it('that come in one turn of the loop are one', async () => {
+  it('in one turn of the event loop are merged', async () => {
     const { updates, lines } = stage();
     for (const text of ['a', 'b', 'c']) updates.delta(TEXT, text, 9);
     await turns(3);
@@ -48,7 +48,7 @@ describe('updates of an answer', () => {
     expect(lines).toEqual([{ type: 'message_update', message, assistantMessageEvent, seq: 9 }]);
   });
 
-  it('of blocks that grow side by side are one for each block', async () => {
+  it('of interleaved blocks are merged per block', async () => {
     const { updates, lines } = stage();
     for (const piece of ['1', '2', '3']) {
       updates.delta(TEXT, piece, 9);
@@ -61,7 +61,7 @@ describe('updates of an answer', () => {
     ]);
   });
 
-  it('wait as long as the last one was long, and no longer than until something else is said', async () => {
+  it('are delayed by the size of the last one, and flushed before another event', async () => {
     // The wait must not end while a busy machine is slow.
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -77,7 +77,7 @@ describe('updates of an answer', () => {
     expect(lines).toHaveLength(2);
   });
 
-  it('wait for a client that has not taken the last one', async () => {
+  it('wait for a client that has not read the last one', async () => {
     const { updates, lines, stream } = stage();
     stream.pause();
     updates.delta(TEXT, 'x'.repeat(100_000), 9);
@@ -95,7 +95,7 @@ describe('updates of an answer', () => {
     expect(deltas).toBe('x'.repeat(100_000) + 'y'.repeat(100));
   });
 
-  it('show a block that is finished as it stays', () => {
+  it('show a completed block in its final form', () => {
     const { message } = stage();
     message.grow(1, '{"path":');
     message.grow(1, '"."}');

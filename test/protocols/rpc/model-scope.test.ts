@@ -22,7 +22,7 @@ const scoped = (...patterns: readonly string[]) =>
       `${provider}/${id}${thinking === undefined ? '' : ` ${thinking}`}`,
   );
 
-describe('the models that --models names', () => {
+describe('the models in --models', () => {
   it.each([
     [['openai/gpt-6'], ['openai/gpt-6']],
     [['GPT-6'], ['openai/gpt-6']],
@@ -49,7 +49,7 @@ describe('the models that --models names', () => {
     expect(scoped(...patterns)).toEqual(models);
   });
 
-  it('are told of where a pattern matches nothing', () => {
+  it('are reported for a pattern that matches nothing', () => {
     expect(scopeNotices(modelScope(MODELS, ['gpt-6', 'x*']))).toEqual(['no model matches "x*" of --models']);
     expect(scopeNotices(modelScope(MODELS, ['x*']))).toEqual([
       'no model matches "x*" of --models',

@@ -78,20 +78,20 @@ describe('ready', () => {
       ['--api-key', 'k', '--model', 'x'],
       'nothing is known about the model "x"',
     ],
-  ])('is not sent when the start fails: %s', async (_, args, reason) => {
+  ])('is not sent if the start fails: %s', async (_, args, reason) => {
     const { code, stdout, stderr } = await program([...args]).finished;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(reason);
   });
 
-  it('is not sent with a configuration that cannot be read', async () => {
+  it('is not sent with an invalid configuration', async () => {
     const started = program(OFFLINE, { files: { 'config.yaml': 'accounts: [' } });
     const { code, stdout, stderr } = await started.finished;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain('config.yaml');
   });
 
-  it('is the first line, also where an extension speaks when it is loaded', async () => {
+  it('is the first line, even if an extension sends something while it loads', async () => {
     const code = `export default ({ ui }) => ui.notify('here I am');`;
     const client = program([...OFFLINE, '-e', 'extension.mjs'], { files: { 'extension.mjs': code } });
     await client.hear(({ method }) => method === 'notify');
@@ -103,7 +103,7 @@ describe('--system-prompt and --append-system-prompt', () => {
   const prompt = async (args: readonly string[], files: Readonly<Record<string, string>> = {}) =>
     String((await program([...OFFLINE, ...args], { files }).get('get_state')).systemPrompt);
 
-  it('take a text or a file, and the second may be repeated', async () => {
+  it('accept a text or a file, and the second can be repeated', async () => {
     const files = { 'be.md': 'Be brief.\n', 'own.md': 'You are a poet.' };
     const said = await prompt(
       [
@@ -122,13 +122,13 @@ describe('--system-prompt and --append-system-prompt', () => {
   });
 
   it.each(['Just a text', 'no-such-file.md', '.', 'a\nb'])(
-    'take for a text what is no file: %j',
+    'treat a value that is not a file as text: %j',
     async (text) => {
       expect(await prompt(['--append-system-prompt', text])).toMatch(text);
     },
   );
 
-  it('name a file that is too large', async () => {
+  it('report a file that is too large', async () => {
     const home = temporaryDirectory();
     writeFileSync(join(home, 'large.md'), 'x'.repeat(2_000_000));
     const { code, stdout, stderr } = await new Program([...OFFLINE, '--system-prompt', 'large.md'], {
@@ -177,7 +177,7 @@ describe('--models', () => {
     ],
   };
 
-  it('takes patterns with levels, begins with the first, and cycles in their order', async () => {
+  it('accepts patterns with levels, starts with the first, and cycles in their order', async () => {
     const client = program(['--no-session', '--models', 'mine/t*:high,yours/*'], setup);
     const state = await client.get('get_state');
     expect(state).toMatchObject({ model: { provider: 'mine', id: 'two' }, thinkingLevel: 'high' });
@@ -196,7 +196,7 @@ describe('--models', () => {
     });
   });
 
-  it('names each pattern that matches nothing', async () => {
+  it('reports each pattern that matches nothing', async () => {
     const client = program(['--no-session', '--models', 'mine/one,nothing*'], setup);
     expect(await client.get('get_state')).toMatchObject({ model: { provider: 'mine', id: 'one' } });
     const { stderr } = await client.end();

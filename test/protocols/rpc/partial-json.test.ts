@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { partialObject } from '../../../src/protocols/rpc/encode/partial-json.ts';
 
-describe('an unfinished JSON text', () => {
+describe('an incomplete JSON text', () => {
   it.each([
     ['', {}],
     ['{', {}],
@@ -30,7 +30,7 @@ describe('an unfinished JSON text', () => {
   });
 
   it.each(['[1,2', '"text', 'nonsense', '{"a":nonsense,', '{a:1}', '}'])(
-    'that is not the beginning of an object is an empty one: %s',
+    'that does not start an object yields an empty one: %s',
     (text) => {
       expect(partialObject(text)).toEqual({});
     },
@@ -42,17 +42,17 @@ describe('an unfinished JSON text', () => {
     expect(Object.keys(value)).toEqual(['__proto__']);
   });
 
-  it('may be nested as deep as it likes', () => {
+  it('can be nested to any depth', () => {
     expect(partialObject('{"a":'.repeat(100_000))).toMatchObject({ a: { a: {} } });
     expect(partialObject(`{"a":${'['.repeat(100_000)}`)).toHaveProperty('a[0][0]');
   });
 
-  it('may have long strings', () => {
+  it('can contain long strings', () => {
     const text = 'a\\"\n'.repeat(500_000);
     expect(partialObject(JSON.stringify({ text }).slice(0, -2))).toEqual({ text });
   });
 
-  it('never throws, and is the whole value once it is whole', () => {
+  it('never throws, and yields the complete value once it is complete', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), fc.nat(), (value, cut) => {
         const text = JSON.stringify(value);
@@ -62,7 +62,7 @@ describe('an unfinished JSON text', () => {
     );
   });
 
-  it('only ever grows: every beginning is part of what comes', () => {
+  it('only grows: every prefix is part of the final value', () => {
     const text = JSON.stringify({
       path: '/a/b',
       edits: [{ old: 'one "two"', lines: [1, 22, 333] }],

@@ -33,7 +33,7 @@ async function client(args: string[] = ['--model', 'sim/offline']) {
 }
 
 describe("pi's own client", () => {
-  it('prompts, and gets pi’s events', async () => {
+  it('prompts, and receives pi’s events', async () => {
     const { pi } = await client();
     const events = await pi.promptAndWait('hi [[sim text=Hello]]');
     const types = events.map(({ type }) => type);
@@ -70,7 +70,7 @@ describe("pi's own client", () => {
     expect(await pi.getState()).toMatchObject({ isStreaming: false });
   });
 
-  it('sets everything that can be set', async () => {
+  it('changes all settings', async () => {
     const { pi } = await client();
     const [model] = await pi.getAvailableModels();
     expect(model).toMatchObject({ provider: 'sim', id: 'offline' });
@@ -127,7 +127,7 @@ describe("pi's own client", () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  it('hears events, waits, and has a conversation compacted', async () => {
+  it('receives events, waits, and compacts a conversation', async () => {
     const { pi } = await client();
     const types: string[] = [];
     const forget = pi.onEvent(({ type }) => void types.push(type));
@@ -147,7 +147,7 @@ describe("pi's own client", () => {
     await pi.stop();
   });
 
-  it('has no method that was not called', () => {
+  it('has no method that was not tested', () => {
     const inner = ['constructor', 'handleLine', 'send', 'getData'];
     const methods = Object.getOwnPropertyNames(RpcClient.prototype).filter((name) => !inner.includes(name));
     expect(methods.filter((name) => !called.has(name))).toEqual([]);

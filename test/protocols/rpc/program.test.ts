@@ -37,7 +37,7 @@ async function resting(pid: number): Promise<void> {
 }
 
 describe('polypod --mode rpc', () => {
-  it('says ready first, and nothing but JSON after it', async () => {
+  it('sends ready first, and only JSON after it', async () => {
     const program = new Program();
     await program.get('get_state');
     expect(program.lines[0]).toEqual({
@@ -51,21 +51,21 @@ describe('polypod --mode rpc', () => {
     for (const line of stdout.trimEnd().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
-  it('answers what was said before its input ended', async () => {
+  it('answers the commands before the end of its input', async () => {
     const { code, stdout } = await polypod(['--mode', 'rpc'], { input: '{"id":"s","type":"get_state"}' });
     expect(code).toBe(0);
     expect(stdout.split('\n')).toHaveLength(3);
     expect(stdout).toContain('"id":"s"');
   });
 
-  it('ends with 0 when its input ends in the middle of a run', async () => {
+  it('exits with 0 when its input ends during a run', async () => {
     const program = new Program();
     program.send({ type: 'prompt', message: 'go [[sim deltas=5000 delay=5]]' });
     await program.hear(({ type }) => type === 'message_update');
     expect((await program.end()).code).toBe(0);
   });
 
-  it('ends when it is told to', async () => {
+  it('exits on a signal', async () => {
     const program = new Program();
     program.send({ type: 'prompt', message: `go [[sim tool=bash args='{"command":"sleep 60"}']]` });
     await program.hear(({ type }) => type === 'tool_execution_start');
@@ -73,7 +73,7 @@ describe('polypod --mode rpc', () => {
     expect((await program.finished).code).toBe(0);
   });
 
-  it('lives through giant lines, bytes that are no text, and half a frame', async () => {
+  it('survives very long lines, invalid UTF-8, and an incomplete frame', async () => {
     const program = new Program(['--offline']);
     await program.get('get_state');
     const giant = Buffer.alloc(GIANT, 'x');
@@ -100,7 +100,7 @@ describe('polypod --mode rpc', () => {
     expect((await program.end()).code).toBe(0);
   });
 
-  it('keeps little for a host that stops reading, and has not lost a word when it reads again', async () => {
+  it('buffers little for a host that stops reading, and loses nothing', async () => {
     const [deltas, size, asked] = [10_000, 20, 500];
     const { client } = await stageProgram(
       [{ parts: [], pace: { deltas, chunkSize: size, batch: 50 } }],
@@ -142,7 +142,7 @@ describe('polypod --mode rpc', () => {
     });
   });
 
-  it('refuses a provider that nobody knows before it is ready', async () => {
+  it('refuses an unknown provider before ready', async () => {
     const { code, stdout, stderr } = await polypod(['--mode', 'rpc', '--provider', 'nobody', '--model', 'x']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^Unknown provider "nobody"\./);
@@ -156,14 +156,14 @@ describe('polypod --mode rpc', () => {
     ['--tools', '--tools needs a value: A,B'],
     ['--skill x', '--skill cannot be used: Polypod has no skills'],
     ['hello', '"hello" is no option: messages are sent as a prompt command on stdin'],
-  ])('refuses %s with 2, before it is ready', async (line, message) => {
+  ])('refuses %s with exit code 2, before ready', async (line, message) => {
     const { code, stdout, stderr } = await polypod(['--mode', 'rpc', ...line.split(' ')]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/ \(see: polypod --mode rpc --help\)\n$/);
     expect(stderr.startsWith(message)).toBe(true);
   });
 
-  it('has a help text, and says what it cannot follow', async () => {
+  it('prints a help text, and reports options that it cannot honour', async () => {
     const { code, stdout } = await polypod(['--mode', 'rpc', '--help']);
     expect(code).toBe(0);
     for (const option of ['-t', '-nt', '-nbt', '-nc', '--offline']) expect(stdout).toContain(option);
@@ -174,7 +174,7 @@ describe('polypod --mode rpc', () => {
     });
   });
 
-  it('takes every option that hosts pass', async () => {
+  it('accepts every option that hosts pass', async () => {
     const directory = temporaryDirectory();
     const words = [
       '--no-session --thinking high --provider-session-id i --tools read,bash --no-skills --no-rules --no-title',
@@ -198,7 +198,7 @@ describe('polypod --mode rpc', () => {
     expect(existsSync(join(program.home, '.local'))).toBe(false);
   });
 
-  it('goes on with an earlier session', async () => {
+  it('continues an earlier session', async () => {
     const home = temporaryDirectory();
     const directory = join(home, 'my sessions');
     const first = new Program(['--session-dir', directory], { HOME: home });
@@ -223,7 +223,7 @@ describe('polypod --mode rpc', () => {
     expect(state.sessionId).not.toBe(sessionId);
   });
 
-  it('goes on with the model of the session, unless another is named', async () => {
+  it('continues with the model of the session, unless another one is named', async () => {
     const { client, cwd, configFile } = await stageProgram([{ parts: [{ text: 'ok' }] }]);
     await client.get('set_model', { provider: 'sim', modelId: 'other' });
     await client.run('one');
@@ -237,7 +237,7 @@ describe('polypod --mode rpc', () => {
     expect(await named.get('get_state')).toMatchObject({ sessionId, model: { id: 'sim' }, messageCount: 2 });
   });
 
-  it('runs tools in its directory without asking, unless it is told to ask', async () => {
+  it('runs tools in its directory without approval, unless --ask is set', async () => {
     const call = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
     const program = new Program();
     expect(gist(await program.run(call))).toContain('tool_execution_end bash');
@@ -253,7 +253,7 @@ describe('polypod --mode rpc', () => {
 });
 
 describe('a session in RPC mode', () => {
-  it('is open to other doors at the same time', async () => {
+  it('is available at other doors at the same time', async () => {
     const runtime = temporaryDirectory();
     const program = new Program(['--offline'], { XDG_RUNTIME_DIR: runtime });
     const { sessionId } = await program.get('get_state');
@@ -299,7 +299,7 @@ stream_rules:
   it.each([
     [[], 1],
     [['--no-rules'], 0],
-  ])('cuts the answer that breaks it, with %j', async (args, times) => {
+  ])('stops the answer that violates it, with %j', async (args, times) => {
     const home = temporaryDirectory();
     writeFileSync(join(home, 'config.yaml'), RULES);
     const program = new Program(['--offline', ...args], {
@@ -348,7 +348,7 @@ describe('an extension given with -e', () => {
     return new Program(['--offline', '-e', file], env);
   }
 
-  it('adds a tool, which runs unasked', async () => {
+  it('adds a tool, which runs without approval', async () => {
     const program = extended();
     const lines = await program.run(`[[sim tool=shout args='{"text":"hi"}']]`);
     expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
@@ -358,7 +358,7 @@ describe('an extension given with -e', () => {
     });
   });
 
-  it('adds commands, and is told of by its failures', async () => {
+  it('adds commands, and its failures are reported', async () => {
     const program = extended();
     expect(await program.get('prompt', { message: '/name' })).toEqual({ disposition: 'handled' });
     const asked = await program.hear(({ method }) => method === 'input');
@@ -377,7 +377,7 @@ describe('an extension given with -e', () => {
     expect(program.lines.some(({ method }) => method === 'setTitle')).toBe(false);
   });
 
-  it('has a say in calls and in leaving the session', async () => {
+  it('can block calls and session changes', async () => {
     const program = extended();
     const lines = await program.run(`[[sim tool=bash args='{"command":"rm x"}']]`);
     expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
@@ -390,13 +390,13 @@ describe('an extension given with -e', () => {
     expect(await program.hear((line) => line.id === 'n')).toMatchObject({ data: { cancelled: true } });
   });
 
-  it('sees no keys of providers', async () => {
+  it('receives no keys of providers', async () => {
     const program = extended({ ANTHROPIC_API_KEY: 'sk-ant-secret' });
     await program.ask('prompt', { message: '/key' });
     expect(await program.hear(({ method }) => method === 'notify')).toMatchObject({ message: 'undefined' });
   });
 
-  it('can end the program, after the answer', async () => {
+  it('can end the program after the response', async () => {
     const program = extended({ PI_RPC_EMIT_TITLE: 'yes' });
     expect(await program.ask('prompt', { message: '/quit' })).toMatchObject({ success: true });
     expect((await program.finished).code).toBe(0);
@@ -426,7 +426,7 @@ describe('an extension given with -e', () => {
     expect(new Set(withExtension)).toEqual(new Set(['anthropic', 'openai', 'groq', 'work']));
   });
 
-  it('that cannot be loaded is told of, and the program goes on', async () => {
+  it('that cannot be loaded is reported, and the program continues', async () => {
     const program = new Program(['--offline', '-e', 'no-such-file.js']);
     const failed = await program.hear(({ type }) => type === 'extension_error');
     expect(failed).toMatchObject({

@@ -74,7 +74,7 @@ describeOnEach((stage) => {
       expect(client.types).toEqual(['response', 'response', 'response', 'response', 'response']);
     });
 
-    it('says what is in the way when that is no run', async () => {
+    it('reports the reason if it is not a run', async () => {
       const { client } = await stage([SHORT]);
       await client.run('hi');
       const { sessionFile } = await client.get('get_state');

@@ -61,7 +61,7 @@ async function heardOn(socket: Socket, text: RegExp): Promise<string> {
 
 const TOUCH = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
 
-describe('with a daemon up, polypod --mode rpc', () => {
+describe('with a running daemon, polypod --mode rpc', () => {
   it("serves pi's own client from the daemon", async () => {
     const { site: here, health } = await relayed();
     const pi = new RpcClient({ cliPath: MAIN, cwd: here.project, env: { ...here.env } });
@@ -103,7 +103,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     expect((await program.end()).code).toBe(0);
   });
 
-  it('writes nothing before its client has said something', async () => {
+  it('writes nothing before the first command of its client', async () => {
     const { site: here, client } = await relayed();
     const program = client();
     expect(await program.get('get_state')).toMatchObject({ messageCount: 0 });
@@ -111,7 +111,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     expect(JSON.parse((await here.polypod('ls', '--json')).stdout)).toEqual([]);
   });
 
-  it('has a session of its own for every client, or the same for two', async () => {
+  it('gives every client its own session, or two the same one', async () => {
     const { client } = await relayed();
     const [one, two] = [client(), client()];
     await Promise.all([one.run('[[sim text=one]]'), two.run('[[sim text=two]]')]);
@@ -125,7 +125,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     expect(await three.get('get_last_assistant_text')).toEqual({ text: 'shared' });
   });
 
-  it('takes what its command line says about the session', async () => {
+  it('applies the session options of its command line', async () => {
     const { site: here, client } = await relayed();
     const program = client('--thinking', 'high', '--system-prompt', 'You are a test.', '--no-mcp', '-c');
     await program.run('[[sim text=ok]]');
@@ -139,7 +139,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     expect(statSync(socketIn(here, 'rpc.sock')).mode & 0o777).toBe(0o600);
   });
 
-  it('refuses before it is ready what the daemon cannot give', async () => {
+  it('reports what the daemon cannot provide before ready', async () => {
     const { client, health } = await relayed();
     const provider = await client('--provider', 'nobody', '--model', 'x').finished;
     expect(provider).toMatchObject({ code: 1, stdout: '' });
@@ -155,8 +155,8 @@ describe('with a daemon up, polypod --mode rpc', () => {
   });
 });
 
-describe('a relay', () => {
-  it('answers what was said before its input ended, and ends with 0', async () => {
+describe('the RPC relay', () => {
+  it('answers the commands before the end of its input, and exits with 0', async () => {
     const { client } = await relayed();
     const program = client();
     program.write('{"id":"s","type":"get_state"}');
@@ -169,7 +169,7 @@ describe('a relay', () => {
     ]);
   });
 
-  it('ends when it is told to, and the run goes on', async () => {
+  it('exits on a signal, and the run continues', async () => {
     const { client } = await relayed();
     const program = client();
     program.send({ type: 'prompt', message: `[[sim deltas=50 delay=5]]` });
@@ -184,7 +184,7 @@ describe('a relay', () => {
     expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', stopReason: 'stop' }]);
   });
 
-  it('ends with 1 and a sentence when the daemon dies', async () => {
+  it('exits with 1 and a message when the daemon dies', async () => {
     const { daemon, client } = await relayed();
     const program = client();
     await program.get('get_state');
@@ -198,7 +198,7 @@ describe('a relay', () => {
     expect(await client('--offline').get('get_state')).toMatchObject({ messageCount: 0 });
   });
 
-  it('ends with 1 when the daemon is stopped', async () => {
+  it('exits with 1 when the daemon is stopped', async () => {
     const { site: here, client } = await relayed();
     const program = client();
     await program.get('get_state');
@@ -207,7 +207,7 @@ describe('a relay', () => {
     expect(existsSync(socketIn(here, 'rpc.sock'))).toBe(false);
   });
 
-  it('takes its client’s tools away from the pod when the client leaves', async () => {
+  it('removes its client’s tools from the pod when the client disconnects', async () => {
     const { site: here, client } = await relayed();
     const program = client();
     const tools = [{ name: 'echo_host', description: 'Echoes.', parameters: { type: 'object' } }];
@@ -226,7 +226,7 @@ describe('a relay', () => {
     [['--model', 'anthropic/opus', '--ask'], { model: 'anthropic/opus', isAsking: true }],
     [['--ask'], { model: 'sim/other', isAsking: true }],
     [['--resume', 'x'], { resume: 'x', isAsking: false }],
-  ])('tells the daemon where and how, and no key: %j', async (args, told) => {
+  ])('sends the daemon its directory and options, and no key: %j', async (args, told) => {
     const home = temporaryDirectory();
     const env = {
       HOME: home,
@@ -253,8 +253,8 @@ describe('a relay', () => {
   });
 });
 
-describe('in the daemon, a session of this mode', () => {
-  it('runs commands without asking, and no other session does', async () => {
+describe('an RPC session in the daemon', () => {
+  it('runs commands without approval, and no other session does', async () => {
     const { site: here, client } = await relayed();
     const program = client();
     expect(gist(await program.run(TOUCH))).toContain('tool_execution_end bash');
@@ -268,7 +268,7 @@ describe('in the daemon, a session of this mode', () => {
     expect(await heardOn(socket, /"state":"(?:paused|idle)"/)).toContain('"state":"paused"');
   });
 
-  it('asks with --ask, also where it did not before', async () => {
+  it('requires approval with --ask, also if it did not before', async () => {
     const { site: here, client } = await relayed();
     const program = client();
     await program.run('[[sim text=ok]]');
@@ -281,7 +281,7 @@ describe('in the daemon, a session of this mode', () => {
     expect(existsSync(join(here.home, 'made.txt'))).toBe(false);
   });
 
-  it('does not do what the user has forbidden', async () => {
+  it('does not run what the user has denied', async () => {
     const { site: here, client } = await relayed(
       'permissions: { rules: [{ command: touch, action: deny }] }\n',
     );
@@ -291,7 +291,7 @@ describe('in the daemon, a session of this mode', () => {
   });
 });
 
-describe('although a daemon is up', () => {
+describe('with a running daemon', () => {
   const extension = (): string => {
     const file = join(temporaryDirectory(), 'extension.mjs');
     writeFileSync(file, 'export default function () {}');
@@ -315,7 +315,7 @@ describe('although a daemon is up', () => {
     expect((await program.end()).code).toBe(0);
   });
 
-  it('a door that is closed by configuration does too', async () => {
+  it('a door that is disabled in the configuration does too', async () => {
     const { client, health } = await relayed('doors: { rpc: false }\n');
     const program = client('--offline');
     await program.run('[[sim text=ok]]');
@@ -338,7 +338,7 @@ describe('a session that another process has open', () => {
     expect(stderr).toMatch(/is open in process \d+\. Use it there, or end that process/);
   });
 
-  it('is served by a daemon that opened it while the program started', async () => {
+  it('is served by a daemon that opened it while the program was starting', async () => {
     const { site: here, client } = await relayed();
     const holder = client();
     await holder.run('[[sim text=ok]]');

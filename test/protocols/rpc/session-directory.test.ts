@@ -9,7 +9,7 @@ const PI = resolve('node_modules/@mariozechner/pi-coding-agent/dist/cli.js');
 const SIM = ['--model', 'sim/offline'];
 
 describe('with PI_CODING_AGENT_DIR set', () => {
-  it('sessions are where pi looks: pi continues ours, and we continue the one of pi', async () => {
+  it("sessions are stored where pi looks: pi continues ours, and we continue pi's", async () => {
     const home = temporaryDirectory();
     const env = { HOME: home, PI_CODING_AGENT_DIR: join(home, 'agent') };
     const ours = new Program(SIM, env);
@@ -52,7 +52,7 @@ describe('with PI_CODING_AGENT_DIR set', () => {
     expect(await called.get('get_state')).toMatchObject({ sessionFile });
   });
 
-  it('sessions of a daemon are there too', async () => {
+  it('sessions of a daemon are stored there too', async () => {
     const home = temporaryDirectory();
     const env = { HOME: home, POLYPOD_RUNTIME_DIR: join(home, 'run') };
     await start(['serve', '--json', '--offline'], env).hear('{"pid":');
@@ -71,7 +71,7 @@ describe('with PI_CODING_AGENT_DIR set', () => {
 });
 
 describe('--session', () => {
-  it('creates a file that is missing, and continues one that is there', async () => {
+  it('creates a missing file, and continues an existing one', async () => {
     const home = temporaryDirectory();
     const env = { HOME: home };
     // Without --model: a session that is given settings is written anyway.

@@ -21,7 +21,7 @@ function lines(...entries: readonly object[]): string {
 }
 
 describe('switch_session', () => {
-  it('answers every bad path under its id, creates nothing, and leaves the session and its run', async () => {
+  it('answers every bad path with its id, creates nothing, and keeps the session and its run', async () => {
     const program = new Program(IN_PROCESS);
     const { home } = program;
     const inHome = (name: string): string => join(home, name);
@@ -79,7 +79,7 @@ describe('switch_session', () => {
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id: state.sessionId }]);
   });
 
-  it('creates a session where a file is missing, and leaves no directory for one that cannot be', async () => {
+  it('creates a session for a missing file, and leaves no directory if that fails', async () => {
     const program = new Program(IN_PROCESS);
     const path = join(program.home, 'new/directory/session.jsonl');
     expect(await program.get('switch_session', { sessionPath: path })).toEqual({ cancelled: false });
@@ -96,7 +96,7 @@ describe('switch_session', () => {
     expect(readdirSync(sessions)).toEqual([]);
   });
 
-  it('refuses a session whose file was deleted, and leaves one whose file was', async () => {
+  it('refuses a session whose file was deleted, and can leave one whose file was deleted', async () => {
     const program = new Program(IN_PROCESS);
     await program.run('one [[sim text=first]]');
     const { sessionFile: first } = await program.get('get_state');
@@ -148,7 +148,7 @@ describe('switch_session', () => {
     expect(await copy.get('get_state')).toMatchObject({ sessionId, sessionFile: moved, messageCount: 2 });
   });
 
-  it('leaves a session that was removed from the daemon, which nobody opens again', async () => {
+  it('leaves a session that was removed from the daemon, which is not opened again', async () => {
     const here = await site();
     await here.serve('--offline');
     const program = new Program([], here.env);

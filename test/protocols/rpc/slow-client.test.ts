@@ -6,7 +6,7 @@ const DELTAS = 20_000;
 const LONG = { parts: [], pace: { deltas: DELTAS, chunkSize: 20, batch: 50 } };
 
 describe('a client that stops reading', () => {
-  it('holds up neither the agent nor our memory, and misses nothing', async () => {
+  it('does not delay the agent or fill the memory, and misses nothing', async () => {
     const { client, host } = await stage([LONG, { parts: [{ text: 'ok' }] }]);
     const { sessionId } = await client.get('get_state');
     const pod = host.pod(String(sessionId));
@@ -28,7 +28,7 @@ describe('a client that stops reading', () => {
     await client.run('more');
   });
 
-  it('does not hold up the end', async () => {
+  it('does not delay the exit', async () => {
     const { client } = await stage([LONG]);
     await client.get('get_state');
     client.pause();

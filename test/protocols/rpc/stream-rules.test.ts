@@ -3,8 +3,8 @@ import { gist } from './gist.ts';
 import { describeOnEach } from './stages.ts';
 
 describeOnEach((stage) => {
-  describe('a rule of the stream', () => {
-    it('cuts the answer that breaks it, and the agent begins again by the rule', async () => {
+  describe('a stream rule', () => {
+    it('stops the answer that violates it, and the agent starts again with the rule', async () => {
       const rules = [{ name: 'no-any', content: 'Never write any.', condition: [':\\s*any\\b'] }];
       const prompts: string[] = [];
       const { client, configFile } = await stage(

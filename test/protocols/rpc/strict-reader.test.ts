@@ -28,7 +28,7 @@ async function read(
 }
 
 describe('a strict reader', () => {
-  it('reads runs with thoughts, tools and tools of its own', async () => {
+  it('accepts runs with thinking, tools and host tools', async () => {
     const lines = await read(
       [
         { parts: [{ thinking: 'hm' }, { redacted: 'secret' }, { text: 'Hello' }] },
@@ -56,7 +56,7 @@ describe('a strict reader', () => {
     expect(violations(lines)).toEqual([]);
   });
 
-  it('reads every answer of a command', async () => {
+  it('accepts the response of every command', async () => {
     const lines = await read([OK, OK, { parts: [{ text: 'a summary' }] }], async (client) => {
       await client.run(`remember ${'y'.repeat(120_000)}`);
       await client.run('more');
@@ -87,7 +87,7 @@ describe('a strict reader', () => {
     expect(violations(lines)).toEqual([]);
   });
 
-  it('reads what goes wrong', async () => {
+  it('accepts errors', async () => {
     const stalled: Answer = { parts: [{ text: 'never done' }], fault: { kind: 'stall' } };
     const lines = await read(
       [
@@ -116,7 +116,7 @@ describe('a strict reader', () => {
     expect(lines.filter(({ type }) => type === 'agent_settled')).toHaveLength(4);
   });
 
-  it('reads what an agent does by itself', async () => {
+  it('accepts events that no command caused', async () => {
     const rules = [{ name: 'no-any', content: 'Never write any.', condition: [':\\s*any\\b'] }];
     const tooLong: Answer = { parts: [], fault: { kind: 'context-too-long' } };
     const lines = await read(
@@ -195,7 +195,7 @@ describe('a strict reader', () => {
     ['an acknowledgement without its data', { type: 'response', command: 'prompt', success: true }],
     ['a refusal without a reason', { type: 'response', command: 'abort', success: false }],
     ['an end without a start', { type: 'turn_end', message: ASSISTANT, toolResults: [] }],
-  ])('ends over %s', (_, line) => {
+  ])('fails on %s', (_, line) => {
     expect(violations([{ type: 'ready' }, line])).not.toEqual([]);
     expect(violations([{ type: 'ready' }])).toEqual([]);
     expect(violations([{ type: 'agent_start' }])).not.toEqual([]);

@@ -19,7 +19,7 @@ describe(PAGE, () => {
     expect(TRANSCRIPTS.length).toBeGreaterThan(7);
   });
 
-  it.each(TRANSCRIPTS)('$name is what the program says', async ({ name, lines }) => {
+  it.each(TRANSCRIPTS)('$name matches the output of the program', async ({ name, lines }) => {
     const program = new Program(['--offline', ...(ARGUMENTS[name] ?? [])]);
     await program.hear(({ type }) => type === 'ready');
     let at = lines[0]?.startsWith('← {"type":"ready"') === true ? 0 : 1;

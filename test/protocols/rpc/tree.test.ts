@@ -27,7 +27,7 @@ function message(id: string, parentId: string | null): JsonObject {
 }
 
 describe('get_tree', () => {
-  it('answers for a session of 20,000 entries, each a child of the one before', async () => {
+  it('returns a session of 20,000 entries, each a child of the one before', async () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => index.toString(16).padStart(8, '0'));
     const file = sessionFile(ids.map((id, index) => message(id, ids[index - 1] ?? null)));
     const program = new Program(['--session', file]);
@@ -38,7 +38,7 @@ describe('get_tree', () => {
     expect(chain.slice(0, ids.length)).toEqual(ids);
   });
 
-  it('shows branches in the order of the file, and labels', async () => {
+  it('returns branches in the order of the file, and labels', async () => {
     const label = {
       type: 'label',
       id: 'd',

@@ -59,7 +59,7 @@ async function answerOn(client: Client, from = 0): Promise<unknown> {
 type Row<T = object> = readonly [string, readonly unknown[], T];
 
 describeOnEach((stage) => {
-  describe('a question of an extension', () => {
+  describe('a dialog of an extension', () => {
     it.each<Row>([
       ['select', ['Which?', ['a', 'b']], { method: 'select', title: 'Which?', options: ['a', 'b'] }],
       [
@@ -76,7 +76,7 @@ describeOnEach((stage) => {
       ['editor', ['Edit', 'so far'], { method: 'editor', title: 'Edit', prefill: 'so far' }],
       ['editor', ['Edit'], { method: 'editor', title: 'Edit' }],
     ])(
-      'is put to the client and answered by it, and the answer is not looked at: %s %j',
+      'is sent to the client, and its answer is passed on unvalidated: %s %j',
       async (method, args, fields) => {
         const client = await extended(stage);
         const asked = await call(client, method, ...args);
@@ -122,7 +122,7 @@ describeOnEach((stage) => {
       ['input', ['Name'], { cancelled: true }],
       ['editor', ['Edit'], { cancelled: true }],
     ])(
-      'has no answer when it is dismissed, or answered by something else: %s %j %j',
+      'has no answer if it is dismissed or the response is invalid: %s %j %j',
       async (method, args, reply) => {
         const client = await extended(stage);
         const { id } = await call(client, method, ...args);
@@ -135,20 +135,17 @@ describeOnEach((stage) => {
       ['select', ['Which?', ['a', 'b'], { timeout: 20 }], null],
       ['input', ['Name', 'yours', { timeout: 20 }], null],
       ['confirm', ['T', 'M', { timeout: 20 }], false],
-    ])(
-      'that nobody answers in time has its default, and nothing is sent about it: %s',
-      async (method, args, answer) => {
-        const client = await extended(stage);
-        const asked = await call(client, method, ...args);
-        expect(asked).toMatchObject({ method, timeout: 20 });
-        expect(await answerOn(client)).toBe(answer);
-        client.send({ type: 'extension_ui_response', id: asked.id, value: 'late', confirmed: true });
-        await client.ask('get_state');
-        expect(client.lines.filter(({ method: said }) => said === 'cancel')).toEqual([]);
-      },
-    );
+    ])('that times out returns its default, and nothing is sent: %s', async (method, args, answer) => {
+      const client = await extended(stage);
+      const asked = await call(client, method, ...args);
+      expect(asked).toMatchObject({ method, timeout: 20 });
+      expect(await answerOn(client)).toBe(answer);
+      client.send({ type: 'extension_ui_response', id: asked.id, value: 'late', confirmed: true });
+      await client.ask('get_state');
+      expect(client.lines.filter(({ method: said }) => said === 'cancel')).toEqual([]);
+    });
 
-    it('that is taken back is cancelled at the host', async () => {
+    it('that is withdrawn is cancelled at the host', async () => {
       const client = await extended(stage);
       client.send({ type: 'prompt', message: '/take-back' });
       const editor = await client.hear(({ method }) => method === 'editor');
@@ -162,11 +159,11 @@ describeOnEach((stage) => {
     });
   });
 
-  describe('a switch that an extension objects to', () => {
+  describe('a switch that an extension can prevent', () => {
     it.each([
       [true, false],
       [false, true],
-    ])('is asked about while the command waits: confirmed %s', async (confirmed, cancelled) => {
+    ])('is confirmed while the command waits: confirmed %s', async (confirmed, cancelled) => {
       const client = await extended(stage);
       await client.ask('prompt', { message: '/guard' });
       const before = await client.get('get_state');
@@ -210,7 +207,7 @@ describeOnEach((stage) => {
       ],
       ['setWidget', ['w'], { method: 'setWidget', widgetKey: 'w' }],
       ['setEditorText', ['x'], { method: 'set_editor_text', text: 'x' }],
-    ])('tells things without being answered: %s %j', async (method, args, fields) => {
+    ])('sends notices without a response: %s %j', async (method, args, fields) => {
       const client = await extended(stage);
       const told = await call(client, method, ...args);
       expect(told).toEqual({ type: 'extension_ui_request', id: told.id, ...fields });
@@ -221,7 +218,7 @@ describeOnEach((stage) => {
     it.each([
       [true, ['setTitle', 'notify']],
       [false, ['notify']],
-    ])('sets a title only for a host that wants it: %s', async (emitsTitle, methods) => {
+    ])('sets a title only for a host that supports it: %s', async (emitsTitle, methods) => {
       const client = await extended(stage, { emitsTitle });
       await client.ask('prompt', { message: '/ui ["setTitle","t"]' });
       expect(await answerOn(client)).toBeNull();
@@ -252,7 +249,7 @@ describeOnEach((stage) => {
       expect(gist(lines)).toContain('agent_end user assistant');
     });
 
-    it('that fails is told of', async () => {
+    it('that fails is reported', async () => {
       const client = await extended(stage);
       await client.ask('prompt', { message: '/fail' });
       expect(await client.hear(({ type }) => type === 'extension_error')).toEqual({
@@ -263,7 +260,7 @@ describeOnEach((stage) => {
       });
     });
 
-    it('can speak to the agent, and the client is told of the run alone', async () => {
+    it('can prompt the agent, and the client receives only the run', async () => {
       const client = await extended(stage);
       await client.ask('prompt', { message: '/send hello from here' });
       await client.quiet();

@@ -15,7 +15,7 @@ function clientFiles(directory: string, name: string): { readonly cert: string; 
 }
 
 describe('an agent with --client-ca', () => {
-  it('takes tasks from clients with a certificate of that authority and a key, and from nobody else', async () => {
+  it('accepts tasks only from clients with a certificate of that authority and a key', async () => {
     const here = await agentSite([says('Hello.')]);
     selfSignedFiles(here.home);
     const good = clientFiles(here.home, 'good');
@@ -59,7 +59,7 @@ describe('an agent with --client-ca', () => {
     expect((await here.polypod('agent', 'stop')).code).toBe(0);
   });
 
-  it('says what is missing on the command line', async () => {
+  it('reports what is missing on the command line', async () => {
     const here = await agentSite();
     const lacking = await here.polypod('agent', 'start', '--client-ca', 'ca.pem');
     expect([lacking.code, lacking.stderr]).toEqual([2, expect.stringContaining('--tls-cert')]);

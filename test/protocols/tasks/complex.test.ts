@@ -27,7 +27,7 @@ const submit = ({ client }: TasksStage, more = {}): Promise<string> =>
   client().submit({ taskType: 'complex_task', userPrompt: 'Make it.', ...more });
 
 describe('a complex task', () => {
-  it('is planned by a coordinator, done by a developer, and judged by a reviewer who sees the work', async () => {
+  it('is planned by a coordinator, done by a developer, and reviewed by a reviewer who sees the work', async () => {
     const seen: string[] = [];
     const stage = await tasksStage(
       company({
@@ -61,7 +61,7 @@ describe('a complex task', () => {
     expect(body.sessions).toHaveLength(3);
   });
 
-  it('asks for what its developer may not do by itself, at its own session', async () => {
+  it('requests approval for its developer in its own session', async () => {
     const stage = await tasksStage(
       company({
         coordinator: (request, turn) =>
@@ -78,7 +78,7 @@ describe('a complex task', () => {
     expect(await ada.done(taskId)).toMatchObject({ result: { text: 'Ran.' } });
   });
 
-  it('goes in no circles', async () => {
+  it('stops after a limited number of delegations', async () => {
     const told: string[] = [];
     const stage = await tasksStage(
       company({
@@ -97,7 +97,7 @@ describe('a complex task', () => {
     expect(told.at(-1)).toContain('you have delegated 4 times');
   });
 
-  it('takes its developer with it when it is cancelled', async () => {
+  it('cancels its developer when it is cancelled', async () => {
     const stage = await tasksStage(
       company({ coordinator: () => delegate('developer', 'Wait.'), developer: () => STALLS }),
     );
@@ -116,7 +116,7 @@ describe('a complex task', () => {
     expect((await ada.get(`/tasks/${taskId}/status`)).body).toMatchObject({ state: 'cancelled' });
   });
 
-  it('leaves nothing of it to who uses the session next, and may be followed by another one', async () => {
+  it('leaves nothing behind for the next task of the session, and can be followed by another one', async () => {
     const stage = await tasksStage(
       company({
         coordinator: (request, turn) =>
@@ -136,7 +136,7 @@ describe('a complex task', () => {
     }
   });
 
-  it('hands its mode on to those who work for it', async () => {
+  it('passes its mode on to its delegates', async () => {
     const stage = await tasksStage(
       company({
         coordinator: (request, turn) =>

@@ -15,7 +15,7 @@ async function whole(client: Client, path: string): Promise<readonly HeardEvent[
 }
 
 describe('the events of a task', () => {
-  it('come from its first to its last, and then the stream ends', async () => {
+  it('are sent from its first to its last, and then the stream ends', async () => {
     const { client } = await tasksStage([says('One.'), says('Two.')]);
     const ada = client();
     await ada.done(await ada.submit());
@@ -31,7 +31,7 @@ describe('the events of a task', () => {
     expect(told.every(({ id, line }) => id?.startsWith(`${line.seq}.`))).toBe(true);
   });
 
-  it('are told of a task that waits, and of none before it', async () => {
+  it('of a pending task do not include those of the task before it', async () => {
     const { client } = await tasksStage(({ messages }) =>
       messages.at(-1)?.text === 'wait' ? STALLS : says('mine'),
     );
@@ -49,7 +49,7 @@ describe('the events of a task', () => {
     expect((await reader.hear('run_start')).line.data.task_id).toBe(second);
   });
 
-  it('end when a task is taken out of the queue', async () => {
+  it('end when a task is removed from the queue', async () => {
     const { client } = await tasksStage([STALLS]);
     const ada = client();
     await ada.submit();
@@ -61,7 +61,7 @@ describe('the events of a task', () => {
     expect(reader.names.at(-1)).toBe('unqueued');
   });
 
-  it('have all been seen: 204, so that a browser stops asking', async () => {
+  it('return 204 when all were received, so that a browser stops reconnecting', async () => {
     const { client } = await tasksStage([says('One.')]);
     const ada = client();
     const path = `/tasks/${await ada.submit()}/events`;
@@ -70,7 +70,7 @@ describe('the events of a task', () => {
     expect((await ada.get(path, { 'last-event-id': reader.lastId })).status).toBe(204);
   });
 
-  it('join to the whole, wherever the connection breaks', async () => {
+  it('are complete wherever the connection breaks', async () => {
     const { client, restart } = await tasksStage([LONG]);
     const ada = client();
     const path = `/tasks/${await ada.submit()}/events`;
@@ -89,8 +89,8 @@ describe('the events of a task', () => {
   });
 });
 
-describe('clients that come and go while the task runs', () => {
-  it('each have the whole in the end, though they are cut off anywhere and the process is killed', async () => {
+describe('clients that connect and disconnect while the task runs', () => {
+  it('receive everything, wherever they are cut off and although the process is killed', async () => {
     const slow = { parts: [{ text: generatedText(60) }], pace: { chunkSize: 2, delayMs: 1 } };
     const { client, restart } = await tasksStage([slow, slow]);
     const ada = client();
@@ -106,7 +106,7 @@ describe('clients that come and go while the task runs', () => {
     expect(after.at(-1)?.event).toBe('run_end');
   });
 
-  it('hold up nobody when they do not read, and are told where to go on', async () => {
+  it('delay no one if they do not read, and receive the position to resume at', async () => {
     const flood = { parts: [], pace: { chunkSize: 8_000, deltas: 2_000 } };
     const { client } = await tasksStage([says('Hello.'), flood], {
       tasks: { project: await podLines(200), limits: { unreadBytes: 100_000 } },
@@ -156,7 +156,7 @@ function revokeElsewhere(keyFile: string, id: string): void {
 }
 
 describe('the events of a session', () => {
-  it('begin with a snapshot, and go on live for every client', async () => {
+  it('start with a snapshot, and continue live for every client', async () => {
     const { client } = await tasksStage([says('One.'), says('Two.')]);
     const ada = client();
     await ada.done(await ada.submit());
@@ -176,7 +176,7 @@ describe('the events of a session', () => {
     expect(heard[2]).toEqual(heard[0]);
   });
 
-  it('go on after a number, and tell of a gap when that is not possible', async () => {
+  it('continue after a number, and report a gap if that is not possible', async () => {
     const { client } = await tasksStage([says('One.')]);
     const ada = client();
     await ada.done(await ada.submit());
@@ -187,7 +187,7 @@ describe('the events of a session', () => {
     expect((await beyond.hear('snapshot')).line.data).toMatchObject({ reason: 'gap' });
   });
 
-  it('are refused after something that is no number', async () => {
+  it('are refused with an invalid position', async () => {
     const { client } = await tasksStage([says('One.')]);
     const ada = client();
     await ada.done(await ada.submit());
@@ -201,7 +201,7 @@ describe('the events of a session', () => {
     expect((await ada.get('/sessions/none/events')).status).toBe(404);
   });
 
-  it('are kept alive while nothing happens', async () => {
+  it('include keep-alive comments while nothing happens', async () => {
     const { client } = await tasksStage([says('One.')], { tasks: { limits: { keepAliveMs: 5 } } });
     const ada = client();
     await ada.done(await ada.submit());
@@ -214,7 +214,7 @@ describe('the events of a session', () => {
     expect(reader.comments[0]).toBe(': keep-alive');
   });
 
-  it('end with the key that they were asked for with', async () => {
+  it('end when their key is revoked', async () => {
     const { client, bare, key, keyFile } = await tasksStage([says('One.')]);
     const ada = client();
     await ada.done(await ada.submit());
@@ -233,7 +233,7 @@ describe('the events of a session', () => {
     await kept.hear('run_start');
   });
 
-  it('are not given to more streams than a key may have', async () => {
+  it('are limited to a number of streams per key', async () => {
     const { client } = await tasksStage([says('One.')], { tasks: { limits: { streams: 1 } } });
     const ada = client();
     await ada.done(await ada.submit());

@@ -9,7 +9,7 @@ import { violationsOf } from './violations.ts';
 const UNBOUNDED = { rate: { perMinute: 1e9, burst: 1e9 }, keepAliveMs: 1_000 };
 
 describe('the OpenAPI document', () => {
-  it('has every route and no other, with its name, its parameters, its ways in and its answers', async () => {
+  it('has every route and no other, with its name, parameters, security and responses', async () => {
     const { client } = await tasksStage([]);
     const served = await ServedDocument.from(client());
     const { document, operations } = served;
@@ -46,7 +46,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('refers only to what is there, and all schemas and security schemes are used', async () => {
+  it('has no dangling references, and all schemas and security schemes are used', async () => {
     const { client } = await tasksStage([]);
     const { document } = await ServedDocument.from(client());
     const text = JSON.stringify(document);
@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
     for (const name of Object.keys(securitySchemes)) expect(text).toMatch(new RegExp(`\\{"${name}":\\[`));
   });
 
-  it('tells the truth about every answer, whatever is sent', async () => {
+  it('describes every response, whatever the request', async () => {
     const { client } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const name = fc.oneof(
@@ -137,7 +137,7 @@ function soundBodies(cwd: string): Readonly<Record<string, JsonObject>> {
 }
 
 describe('the rules in the OpenAPI document', () => {
-  it('are enforced, each of them: what breaks one gets a 400 that names the field, what breaks none does not', async () => {
+  it('are all enforced: a violation gets a 400 that names the field, a valid body does not', async () => {
     const { client, cwd } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const served = await ServedDocument.from(ada);
@@ -192,7 +192,7 @@ describe('the rules in the OpenAPI document', () => {
     expect(checked.length).toBeGreaterThan(60);
   });
 
-  it('are all that is enforced: any body is refused exactly if the document forbids it', async () => {
+  it('are complete: a body is refused exactly if the document forbids it', async () => {
     const { client, cwd } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const bodies = soundBodies(cwd);
@@ -250,7 +250,7 @@ describe('the rules in the OpenAPI document', () => {
     expect(Math.min(count.refused, count.accepted)).toBeGreaterThan(20);
   });
 
-  it('hold for queries and headers too', async () => {
+  it('apply to queries and headers too', async () => {
     const { client } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const served = await ServedDocument.from(ada);

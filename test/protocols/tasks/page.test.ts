@@ -40,7 +40,7 @@ describe('the page', () => {
     }
   });
 
-  it('has three transcripts, every route with its scope, and the true bounds', () => {
+  it('has three transcripts, every route with its permission, and the current limits', () => {
     expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 7, 3]);
     const told = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`) /gm)].map(
       ([, method, path, scope]) => `${method} ${path} ${scope?.replaceAll('`', '')}`,
@@ -72,10 +72,10 @@ describe('the page', () => {
   });
 });
 
-describe('the configuration that the page shows', () => {
+describe('the configuration on the page', () => {
   const [, yaml = ''] = /^<!-- tested: every key -->\n```yaml\n([^`]*)```$/m.exec(PAGE) ?? [];
 
-  it('is right, and has every key there is', () => {
+  it('is valid, and has every key', () => {
     const shown = readShape(parseYaml(yaml, 'agent-config.yaml'), TASKS);
     expect(Object.keys(shown).toSorted()).toEqual(Object.keys(objectOf(TASKS.schema.properties)).toSorted());
     const { limits = {} } = shown;

@@ -9,7 +9,7 @@ async function expectAlive(stage: TasksStage): Promise<void> {
 }
 
 describe('keys', () => {
-  it('are needed for everything but GET /health on this machine', async () => {
+  it('are required for everything but GET /health on this machine', async () => {
     const stage = await tasksStage([]);
     for (const path of [
       '/tasks',
@@ -34,7 +34,7 @@ describe('keys', () => {
     await expectAlive(stage);
   });
 
-  it('come in either header, and never in the address', async () => {
+  it('are accepted in either header, and never in the URL', async () => {
     const { key, bare } = await tasksStage([]);
     const text = key();
     expect((await bare().get('/tasks', { 'x-api-key': text })).status).toBe(200);
@@ -43,7 +43,7 @@ describe('keys', () => {
       expect((await bare().get(`/tasks?${query}=${text}`)).status).toBe(401);
   });
 
-  it('that are wrong, cut, or revoked open nothing', async () => {
+  it('that are wrong, truncated or revoked are refused', async () => {
     const { key, bare, keyFile } = await tasksStage([]);
     const text = key();
     const id = text.split('_')[1] ?? '';
@@ -55,7 +55,7 @@ describe('keys', () => {
     expect(readKeys(keyFile)).toMatchObject([{ id, owner: 'ada' }]);
   });
 
-  it('are kept as hashes, for their owner only', async () => {
+  it('are stored as hashes, readable only by their owner', async () => {
     const { key, keyFile, logged, bare } = await tasksStage([]);
     const text = key();
     await bare(text).get('/tasks');
@@ -64,7 +64,7 @@ describe('keys', () => {
     expect(logged.join('\n')).not.toContain(text);
   });
 
-  it('do only what their scopes say', async () => {
+  it('allow only what their permissions say', async () => {
     const { client } = await tasksStage([says('Hello.')]);
     const reader = client({ scopes: ['read'] });
     const submitter = client({ scopes: ['submit'] });
@@ -80,7 +80,7 @@ describe('keys', () => {
     expect((await reader.get('/metrics')).status).toBe(403);
   });
 
-  it('may ask only so often', async () => {
+  it('have a limited request rate', async () => {
     const { client } = await tasksStage([], { tasks: { limits: { rate: { perMinute: 1, burst: 2 } } } });
     const ada = client();
     expect([(await ada.get('/tasks')).status, (await ada.get('/tasks')).status]).toEqual([200, 200]);
@@ -90,7 +90,7 @@ describe('keys', () => {
     expect((await client({ owner: 'bob' }).get('/tasks')).status).toBe(200);
   });
 
-  it('have only so many connections', async () => {
+  it('have a limited number of connections', async () => {
     const http = { connectionsPerKey: 2 };
     const { client, key, door } = await tasksStage([], { tasks: { limits: { http } } });
     const headers = { Authorization: `Bearer ${key()}` };
@@ -107,7 +107,7 @@ describe('keys', () => {
     }
   });
 
-  it('cannot be guessed fast', async () => {
+  it('cannot be guessed quickly', async () => {
     const { bare, client } = await tasksStage([], {
       tasks: { limits: { wrongKeys: { perMinute: 1, burst: 2 } } },
     });
@@ -122,7 +122,7 @@ describe('keys', () => {
     expect((await bare().get('/tasks')).status).toBe(401);
   });
 
-  it('behind a proxy are guessed by one address at the cost of that address alone', async () => {
+  it("behind a proxy are limited by the client's address", async () => {
     const { bare } = await tasksStage([], {
       tasks: { behindProxy: true, limits: { wrongKeys: { perMinute: 1, burst: 1 } } },
     });
@@ -132,7 +132,7 @@ describe('keys', () => {
     expect((await bare('c').get('/tasks', from('192.0.2.2'))).status).toBe(401);
   });
 
-  it('may come from the environment', async () => {
+  it('can come from the environment', async () => {
     const { bare } = await tasksStage([], {
       tasks: { keys: [{ key: 'from-the-environment', owner: 'ci', scopes: ['read'] }] },
     });
@@ -140,7 +140,7 @@ describe('keys', () => {
   });
 });
 
-describe('where it listens', () => {
+describe('the listening address', () => {
   it.each([
     ['an address of others without TLS', { address: '0.0.0.0' }, 'certificate'],
     [
@@ -152,7 +152,7 @@ describe('where it listens', () => {
     await expect(tasksStage([], { tasks })).rejects.toThrow(word);
   });
 
-  it('permits an address of others behind a proxy, and no keys on a loopback address', async () => {
+  it('can be public behind a proxy, and can be loopback without keys', async () => {
     const behind = await tasksStage([], { tasks: { address: '0.0.0.0', behindProxy: true } });
     expect((await behind.bare().get('/tasks')).status).toBe(401);
     const open = await tasksStage([], { tasks: { noAuth: true } });
@@ -160,8 +160,8 @@ describe('where it listens', () => {
   });
 });
 
-describe('pages elsewhere', () => {
-  it('do not reach it under a name that was pointed here', async () => {
+describe('pages of other origins', () => {
+  it('cannot use DNS rebinding', async () => {
     const stage = await tasksStage([], { tasks: { hosts: ['agent.example'] } });
     const { url } = stage.door();
     const { port } = new URL(url);
@@ -179,7 +179,7 @@ describe('pages elsewhere', () => {
       expect([host, await statusFor(host)]).toEqual([host, 200]);
   });
 
-  it('do not use it unless they are named', async () => {
+  it('are refused unless they are configured', async () => {
     const stage = await tasksStage([], { tasks: { origins: ['https://ui.example'] } });
     const { url } = stage.door();
     const foreign = await oddRequest(url, '/health', { origin: 'https://evil.example' });
@@ -194,7 +194,7 @@ describe('pages elsewhere', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('an invalid request', () => {
   it.each([
     ['malformed JSON', '{"sessionId":', 400, 'malformed_json'],
     ['no object', '[1]', 400, 'invalid_request'],
@@ -210,13 +210,13 @@ describe('what cannot be read', () => {
     await expectAlive(stage);
   });
 
-  it('is refused when it is no JSON by its type', async () => {
+  it('is refused if its content type is not JSON', async () => {
     const ada = (await tasksStage([])).client();
     const answer = await ada.post('/submit_task', task(), { 'content-type': 'text/plain' });
     expect(answer).toMatchObject({ status: 415, body: { error: { code: 'unsupported_media_type' } } });
   });
 
-  it('does not reach the prototypes of our objects', async () => {
+  it('cannot modify the prototypes of our objects', async () => {
     const stage = await tasksStage([says('Hello.')]);
     const ada = stage.client();
     const text = `{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},${JSON.stringify(task({ context: {} })).slice(1)}`;
@@ -228,7 +228,7 @@ describe('what cannot be read', () => {
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
-  it('is answered also when it is no HTTP at all, has too long a head, or comes too slowly', async () => {
+  it('is answered even if it is not HTTP, has too long a header, or arrives too slowly', async () => {
     const stage = await tasksStage([], { tasks: { limits: { http: { headersMs: 60, requestMs: 120 } } } });
     const { url } = stage.door();
     expect(await raw(url, 'hello\r\n\r\n')).toContain('malformed_request');

@@ -3,7 +3,7 @@ import { podLines } from '../../../src/protocols/index.ts';
 import type { Project } from '../../../src/protocols/tasks/index.ts';
 import { says, STALLS, tasksStage } from './stage.ts';
 
-it('a live event is serialized once for all clients of its task, also where the task begins and ends', async () => {
+it('a live event is serialized once for all clients of its task, also where the task starts and ends', async () => {
   const { project, counts } = counting(await podLines(100_000));
   const { client } = await tasksStage(
     ({ messages }) => (messages.at(-1)?.text === 'wait' ? STALLS : says('mine')),

@@ -34,8 +34,8 @@ async function ask(link: SocketClient, method: string, params: JsonObject = {}):
   return hear(link, (line) => line.request_id === id);
 }
 
-describe('the web socket', () => {
-  it('takes a prompt, tells its events, and answers what was asked', async () => {
+describe('the WebSocket', () => {
+  it('accepts a prompt, sends its events, and answers requests', async () => {
     const stage = await tasksStage([says('Hello.'), says('Again.')]);
     const link = await join(stage);
     const first = await ask(link, 'prompt', task());
@@ -47,7 +47,7 @@ describe('the web socket', () => {
     expect(status.data).toMatchObject({ status: 'completed', result: { text: 'Hello.' } });
   });
 
-  it('asks for decisions, and takes them', async () => {
+  it('sends approval requests, and accepts decisions', async () => {
     const stage = await tasksStage([]);
     const link = await join(stage);
     const { data } = await ask(
@@ -66,7 +66,7 @@ describe('the web socket', () => {
     });
   });
 
-  it('goes on exactly where it broke off, also after a kill', async () => {
+  it('resumes exactly where it was cut off, also after a kill', async () => {
     const stage = await tasksStage([{ parts: [{ text: generatedText(30) }], pace: { chunkSize: 1 } }]);
     const key = stage.key();
     const link = await join(stage, key);
@@ -90,7 +90,7 @@ describe('the web socket', () => {
     }
   });
 
-  it('is refused without a good key, for a foreign page, and elsewhere', async () => {
+  it('is refused without a valid key, for a foreign origin, and on other paths', async () => {
     const stage = await tasksStage([]);
     const { url } = stage.door();
     const key = stage.key();
@@ -108,7 +108,7 @@ describe('the web socket', () => {
     expect(await answerTo({}, `/ws?key=${key}`)).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  it('takes a key as a subprotocol, as browsers can send it', async () => {
+  it('accepts a key as a subprotocol, as browsers can send it', async () => {
     const stage = await tasksStage([]);
     const link = new SocketClient(stage.door().url, {
       'Sec-WebSocket-Protocol': `polypod, bearer.${stage.key()}`,
@@ -118,7 +118,7 @@ describe('the web socket', () => {
     expect(link.answer).not.toContain('bearer.');
   });
 
-  it('answers what it cannot read, and stays open', async () => {
+  it('answers invalid messages, and stays open', async () => {
     const stage = await tasksStage([]);
     const link = await join(stage, stage.key({ scopes: ['read'] }));
     for (const [text, code, message] of [
@@ -150,7 +150,7 @@ describe('the web socket', () => {
     });
   });
 
-  it('leaves its traces in the audit log', async () => {
+  it('is recorded in the audit log', async () => {
     const stage = await tasksStage([says('Hello.')]);
     const link = await join(stage);
     const { data } = await ask(link, 'prompt', task());
@@ -162,7 +162,7 @@ describe('the web socket', () => {
     ]);
   });
 
-  it('ends with its key', async () => {
+  it('ends when its key is revoked', async () => {
     const stage = await tasksStage([]);
     const key = stage.key();
     const link = await join(stage, key);
@@ -171,7 +171,7 @@ describe('the web socket', () => {
     expect([link.closeCode, link.closeReason]).toEqual([4000, 'the key was revoked']);
   });
 
-  it('cuts off who asks and does not read, and nobody else', async () => {
+  it('disconnects only a client that does not read', async () => {
     const rate = { perMinute: 1_000_000, burst: 1_000_000 };
     const limits = { unreadBytes: 100_000, keepAliveMs: 60_000, rate, webSocket: { frames: rate } };
     const stage = await tasksStage([says('x'.repeat(200_000))], { tasks: { limits } });
@@ -196,7 +196,7 @@ describe('the web socket', () => {
 });
 
 describe('the ws package', () => {
-  it('talks to it as to any other server: offers a key, asks, hears, answers pings, and closes', async () => {
+  it('works as with any other server: offers a key, sends, receives, answers pings, and closes', async () => {
     const stage = await tasksStage([says('Hello, 世界 👋.')], { tasks: { limits: { keepAliveMs: 250 } } });
     const client = new WsClient(stage.door().url, ['polypod', `bearer.${stage.key()}`]);
     await client.opened;
@@ -216,7 +216,7 @@ describe('the ws package', () => {
     expect(await client.closed).toBe(1000);
   });
 
-  it('is told why it is refused', async () => {
+  it('receives the reason of a refusal', async () => {
     const stage = await tasksStage([]);
     const client = new WsClient(stage.door().url, ['polypod', 'bearer.wrong']);
     await expect(client.opened).rejects.toThrow('401');

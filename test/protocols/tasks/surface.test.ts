@@ -39,7 +39,7 @@ function written({ site }: LimitedAgent): string {
 }
 
 describe('the path of a request', () => {
-  it('leads to its own route and to no other', async () => {
+  it('matches exactly one route', async () => {
     const agent = await limitedAgent('');
     const statusAt = async (target: string): Promise<readonly [string, number]> => [
       target,
@@ -72,7 +72,7 @@ describe('the path of a request', () => {
 });
 
 describe('the headers of a request', () => {
-  it('are refused when they come twice, contradict each other, or are missing', async () => {
+  it('are refused if they are duplicated, contradictory, or missing', async () => {
     const agent = await limitedAgent('');
     const key = `X-API-Key: ${agent.key}`;
     const send = async (
@@ -109,7 +109,7 @@ describe('the headers of a request', () => {
     ).toBe(400);
   });
 
-  it('do not change the method, and open nothing to other origins', async () => {
+  it('do not change the method, and grant no access to other origins', async () => {
     const agent = await limitedAgent('');
     const override = withKey(
       agent,
@@ -137,7 +137,7 @@ describe('the headers of a request', () => {
     expect(preflight.toLowerCase()).not.toContain('access-control-');
   });
 
-  it('may ask for leave to send a body, which only a request that is let in gets', async () => {
+  it('can send Expect: 100-continue, which only an accepted request receives', async () => {
     const agent = await limitedAgent('', { script: [says('Hello.')] });
     const body = JSON.stringify(task());
     const post = (key: string): string =>
@@ -165,7 +165,7 @@ describe('the headers of a request', () => {
 });
 
 describe('the body of a request', () => {
-  it('may not have null where the schema of the protocol has none', async () => {
+  it('cannot contain null where the schema of the protocol forbids it', async () => {
     const agent = await limitedAgent('', { script: [says('Hello.'), says('Hello.')] });
     const client = agent.site.client();
     const good = task({ context: {} });
@@ -256,8 +256,8 @@ describe('HEAD', () => {
   });
 });
 
-describe('every answer', () => {
-  it('says nosniff and no-store, and not which server it is', async () => {
+describe('every response', () => {
+  it('has nosniff and no-store, and does not reveal the server', async () => {
     const agent = await limitedAgent('');
     for (const bytes of [
       request('/tasks', withKey(agent)),
@@ -281,7 +281,7 @@ describe('every answer', () => {
 });
 
 describe('a key', () => {
-  it('is never sent back or written down, wherever it was put', async () => {
+  it('is never sent back or logged, wherever it was sent', async () => {
     const agent = await limitedAgent('', { logLevel: 'debug' });
     const { key, port, url } = agent;
     const answers = [
@@ -312,7 +312,7 @@ describe('a key', () => {
     expect(written(agent)).not.toContain(secret);
   });
 
-  it('is taken from the subprotocols of the ws package and of the WebSocket that browsers have', async () => {
+  it("is accepted in the subprotocols of the ws package and of a browser's WebSocket", async () => {
     const agent = await limitedAgent('');
     const both = new WsClient(agent.url, ['polypod', `bearer.${agent.key}`]);
     await both.opened;

@@ -9,7 +9,7 @@ async function listed(client: Client, query = ''): Promise<readonly JsonObject[]
 }
 
 describe('lists of tasks', () => {
-  it('show what was asked and which agent was asked, also after a kill, after a compaction and in a rebuilt catalogue', async () => {
+  it('show the prompt and the agent, also after a kill, after a compaction and in a rebuilt catalogue', async () => {
     const { client, host, restart } = await tasksStage(() => says('Hello.'), {
       tasks: { name: 'one' },
     });

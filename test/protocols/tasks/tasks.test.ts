@@ -8,7 +8,7 @@ import { SEED_STATUS_REPLY, SEED_SUBMIT_REPLY } from './seed-schemas.ts';
 import { calls, Client, says, STALLS, task, tasksStage } from './stage.ts';
 
 describe('submitting a task', () => {
-  it('is accepted, and its result can be asked for', async () => {
+  it('is accepted, and its result is available', async () => {
     const client = (await tasksStage([says('Hello.')])).client();
     const { status, body, headers } = await client.post('/submit_task', task());
     expect(status).toBe(200);
@@ -32,7 +32,7 @@ describe('submitting a task', () => {
     expect(sim.requests[0]?.body).not.toHaveProperty('tools');
   });
 
-  it('of the type command_execution runs the prompt as a command, and tells its outputs apart', async () => {
+  it('of the type command_execution runs the prompt as a command, and returns stdout and stderr separately', async () => {
     const { client, sim } = await tasksStage([], {
       agent: { mode: 'full-access' },
       tasks: { mode: 'full-access' },
@@ -47,7 +47,7 @@ describe('submitting a task', () => {
     expect(sim.requests).toEqual([]);
   });
 
-  it('of the type command_execution is judged by the policy', async () => {
+  it('of the type command_execution is subject to the policy', async () => {
     const { client, cwd } = await tasksStage([]);
     const ada = client();
     const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1 > made' });
@@ -65,7 +65,7 @@ describe('submitting a task', () => {
     expect(JSON.stringify(late.body)).toContain('ada');
   });
 
-  it('is asked about with all that is decided, however long it is', async () => {
+  it('requests approval with the complete command, however long it is', async () => {
     const { client, restart } = await tasksStage([]);
     const ada = client();
     const command = `touch z1\n${'true && '.repeat(60)}rm -rf important`;
@@ -80,7 +80,7 @@ describe('submitting a task', () => {
     expect(await asked()).toEqual(before);
   });
 
-  it('of the type file_operation lists what was changed, with diffs', async () => {
+  it('of the type file_operation lists the changes, with diffs', async () => {
     const { client, sim } = await tasksStage([
       calls('write', { path: 'a.txt', content: 'one\n' }),
       says('Written.'),
@@ -93,7 +93,7 @@ describe('submitting a task', () => {
     expect(JSON.stringify(sim.requests[0]?.body)).not.toContain('"bash"');
   });
 
-  it('of a type that this agent does not do is rejected with a reason, and leaves no session', async () => {
+  it('of a type that this agent does not support is rejected with a reason, and creates no session', async () => {
     const ada = (await tasksStage([], { withoutCommands: true })).client();
     const { status, body } = await ada.post('/submit_task', task({ taskType: 'command_execution' }));
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
@@ -128,12 +128,12 @@ describe('submitting a task', () => {
     });
   });
 
-  it('passes over keys that mean nothing to it', async () => {
+  it('ignores unknown keys', async () => {
     const ada = (await tasksStage([says('Hello.')])).client();
     await ada.done(await ada.submit({ more: 1, context: { editor: 'vi' } }));
   });
 
-  it('works in the directory of its context, and stays there', async () => {
+  it('runs in the directory of its context, and stays there', async () => {
     const { client, cwd } = await tasksStage([says('One.'), says('Two.')]);
     const ada = client();
     mkdirSync(join(cwd, 'sub'));
@@ -148,7 +148,7 @@ describe('submitting a task', () => {
     ['a directory elsewhere', { workingDirectory: '/etc' }, 'context.workingDirectory'],
     ['paths elsewhere', { allowedPaths: ['/'] }, 'context.allowedPaths.0'],
     ['a mode that permits more', { permissionMode: 'full-access' }, 'context.permissionMode'],
-  ])('is refused when it asks for more than its key may have: %s', async (_, context, field) => {
+  ])('is refused if it requests more than its key permits: %s', async (_, context, field) => {
     const answer = await (await tasksStage([])).client().post('/submit_task', task({ context }));
     expect(answer.status).toBe(403);
     expect(answer.body).toMatchObject({ error: { code: 'outside_key', details: { field } } });
@@ -160,7 +160,7 @@ describe('submitting a task', () => {
     ['full-access', undefined, 'full-access', 403],
     ['full-access', undefined, 'workspace-write', 200],
   ] as const)(
-    'may do where agents are %s and the door says %s as much as %s: %i',
+    'with agents at %s and the door at %s is permitted %s: %i',
     async (usual, mode, permissionMode, status) => {
       const tasks = { usualMode: () => usual, ...(mode && { mode }) };
       const { client } = await tasksStage([says('Hello.')], { tasks });
@@ -177,7 +177,7 @@ describe('submitting a task', () => {
     await ada.done(await ada.submit({ context: { model: 'small' } }));
   });
 
-  it('runs the tasks of one session in order, and those of others beside them', async () => {
+  it('runs the tasks of one session in order, and those of other sessions concurrently', async () => {
     const { client } = await tasksStage(({ messages }) =>
       messages.at(-1)?.text === 'wait' ? STALLS : says(`done ${messages.length}`),
     );
@@ -200,7 +200,7 @@ describe('submitting a task', () => {
     expect((await ada.post(`/tasks/${first}/cancel`)).status).toBe(409);
   });
 
-  it('is rejected with a reason when too much waits', async () => {
+  it('is rejected with a reason when too many are pending', async () => {
     const { client } = await tasksStage([STALLS], { tasks: { limits: { pending: 1 } } });
     const ada = client();
     await ada.submit();
@@ -223,7 +223,7 @@ describe('submitting a task', () => {
     expect((await ada.get('/health')).body).toEqual({ status: 'draining' });
   });
 
-  it('under an idempotency key is done once', async () => {
+  it('with an idempotency key runs once', async () => {
     const { client, sim, restart } = await tasksStage([says('Hello.')]);
     const ada = client();
     const once = { 'idempotency-key': 'k1' };
@@ -239,7 +239,7 @@ describe('submitting a task', () => {
 });
 
 describe('the status of a task', () => {
-  it('tells why it failed', async () => {
+  it('contains the reason of a failure', async () => {
     const { client } = await tasksStage([{ parts: [], fault: { kind: '401' } }]);
     const ada = client();
     const body = await ada.until(await ada.submit(), 'failed');
@@ -248,7 +248,7 @@ describe('the status of a task', () => {
     expect(String(body.errorMessage)).not.toBe('');
   });
 
-  it('tells how far it has come by its own list of steps, never less than before, and 100 only at its end', async () => {
+  it('contains the progress by its list of steps, never decreasing, and 100 only at the end', async () => {
     const steps = (...done: readonly boolean[]) =>
       calls('todo', {
         items: done.map((isDone, at) => ({
@@ -290,7 +290,7 @@ describe('the status of a task', () => {
     expect((await ada.get(`/tasks/${String(second.taskId)}/status`)).body).toEqual(second);
   });
 
-  it('tells that a kill came in between', async () => {
+  it('reports that it was interrupted by a kill', async () => {
     const { client, restart } = await tasksStage([STALLS]);
     const ada = client();
     const taskId = await ada.submit();
@@ -302,7 +302,7 @@ describe('the status of a task', () => {
     });
   });
 
-  it('waits for its approval also after a kill, and goes on with it', async () => {
+  it('waits for its approval also after a kill, and continues with it', async () => {
     const { client, restart, cwd } = await tasksStage([]);
     const ada = client();
     const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1 > made' });
@@ -319,7 +319,7 @@ describe('the status of a task', () => {
 });
 
 describe('owners', () => {
-  it('have sessions of their own under the same name, and do not see those of others', async () => {
+  it('have separate sessions under the same name, and do not see those of others', async () => {
     const { client } = await tasksStage([says('For ada.'), says('For bob.')]);
     const ada = client();
     const bob = client({ owner: 'bob' });
@@ -348,8 +348,8 @@ describe('owners', () => {
   });
 });
 
-describe('what cannot be meant', () => {
-  it('is told as what it is: no text, no status', async () => {
+describe('an invalid parameter', () => {
+  it('is reported by its kind: invalid text, invalid status', async () => {
     const ada = (await tasksStage([])).client();
     expect((await ada.post('/submit_task', task({ sessionId: 5 }))).body).toMatchObject({
       error: { message: expect.stringMatching(/sessionId must be text of at most 200 characters, .* not 5/) },
@@ -368,8 +368,8 @@ describe('what cannot be meant', () => {
   });
 });
 
-describe('the agent itself', () => {
-  it('tells what it does and what was used', async () => {
+describe('the agent', () => {
+  it('reports its work and its usage', async () => {
     const { client } = await tasksStage([says('Hello.'), STALLS]);
     const ada = client();
     expect((await ada.get('/status')).body).toMatchObject({
@@ -394,7 +394,7 @@ describe('the agent itself', () => {
     expect(body.text).toContain('polypod_tasks_pending 0');
   });
 
-  it('is not busy with what another agent of its process was given', async () => {
+  it("is not busy because of another agent's tasks in the same process", async () => {
     const { client, settings, keyFile } = await tasksStage([STALLS, STALLS]);
     const ada = client();
     const door = await startTasks({ ...settings(), name: 'other', port: 0, keyFile });
@@ -413,7 +413,7 @@ describe('the agent itself', () => {
     expect((await ada.get('/status')).body).toMatchObject({ running: 1, currentTask: taskId });
   });
 
-  it('counts a command as what it costs: nothing', async () => {
+  it('counts no cost for a command', async () => {
     const { client } = await tasksStage([], {
       agent: { mode: 'full-access' },
       tasks: { mode: 'full-access' },
@@ -426,7 +426,7 @@ describe('the agent itself', () => {
     });
   });
 
-  it('records who did what, under a request id of its own, and no key', async () => {
+  it('records who did what, with a generated request id, and no key', async () => {
     const { client, audited, bare } = await tasksStage([says('Hello.')]);
     const ada = client();
     const taskId = await ada.submit({}, { 'x-request-id': 'r-1' });

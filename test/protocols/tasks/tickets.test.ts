@@ -16,7 +16,7 @@ const ticketFor = async (client: Client, target: JsonObject): Promise<Ticket> =>
   return body;
 };
 
-describe('a ticket for a stream', () => {
+describe('a stream ticket', () => {
   it('opens the stream of its task once, without any header', async () => {
     const { client, bare } = await tasksStage([says('One.'), says('Two.')]);
     const ada = client();
@@ -44,7 +44,7 @@ describe('a ticket for a stream', () => {
     expect((await page.get(last.url, { 'last-event-id': reader.lastId })).status).toBe(204);
   });
 
-  it('opens the stream of its session under the name that its owner has for it', async () => {
+  it("opens the stream of its session under its owner's name for it", async () => {
     const { client, bare } = await tasksStage([says('One.')]);
     const ada = client();
     await ada.done(await ada.submit({ sessionId: 'a/b c?&#é' }));
@@ -53,7 +53,7 @@ describe('a ticket for a stream', () => {
     expect((await reader.hear('snapshot')).line.data).toMatchObject({ state: 'idle' });
   });
 
-  it('opens nothing else, and is not used up by the attempt', async () => {
+  it('opens nothing else, and is not consumed by the attempt', async () => {
     const { client, bare } = await tasksStage([says('One.'), says('Two.')]);
     const ada = client();
     const [one, two] = [await ada.submit(), await ada.submit({ sessionId: 's2' })];
@@ -81,7 +81,7 @@ describe('a ticket for a stream', () => {
     expect(reader.names.at(-1)).toBe('run_end');
   });
 
-  it('is given only for streams that the key may see, and belongs to the agent that gave it', async () => {
+  it('is issued only for streams that the key may read, and belongs to the agent that issued it', async () => {
     const stage = await tasksStage([says('One.')]);
     const ada = stage.client();
     const taskId = await ada.submit();
@@ -98,7 +98,7 @@ describe('a ticket for a stream', () => {
     expect((await stage.bare().get(url)).status).toBe(401);
   });
 
-  it('expires, and does not outlive its key', async () => {
+  it('expires, and becomes invalid with its key', async () => {
     const stage = await tasksStage([STALLS, STALLS], { tasks: { limits: { ticketMs: 300 } } });
     const key = stage.key();
     const [ada, page] = [stage.bare(key), stage.bare()];
@@ -119,7 +119,7 @@ describe('a ticket for a stream', () => {
     });
   });
 
-  it('counts as a request and a stream of its key, and as a wrong key when it is not good', async () => {
+  it('counts as a request and a stream of its key, and as a wrong key if it is invalid', async () => {
     const stage = await tasksStage([STALLS], {
       tasks: { limits: { streams: 1, wrongKeys: { perMinute: 60, burst: 2 } } },
     });

@@ -51,7 +51,7 @@ describe('TLS', () => {
     expect(JSON.parse(body)).toMatchObject({ status: 'completed' });
   });
 
-  it('is refused by a client that does not know the certificate, and tells who speaks plain HTTP', async () => {
+  it('is rejected by a client that does not trust the certificate, and answers plain HTTP with the reason', async () => {
     const { door, key: newKey } = await tasksStage([], { tasks: { tls: selfSigned() } });
     const url = `https://127.0.0.1:${door().port}`;
     await expect(ask(`${url}/health`, { key: newKey() })).rejects.toThrow('self-signed certificate');
@@ -67,7 +67,7 @@ describe('TLS', () => {
     ]);
   });
 
-  it('hangs up on who says nothing', async () => {
+  it('closes a connection that sends nothing', async () => {
     const { door } = await tasksStage([], {
       tasks: { tls: selfSigned(), limits: { http: { headersMs: 50, requestMs: 50 } } },
     });

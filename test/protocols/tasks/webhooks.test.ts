@@ -67,7 +67,7 @@ async function silentUrl(): Promise<string> {
 const FAST = { webhooks: { firstDelayMs: 1 } };
 
 describe('webhooks', () => {
-  it('tell that a task is over, signed, and again until they are taken', async () => {
+  it('report that a task has ended, signed, and are retried until they are accepted', async () => {
     const ear = await receiver(2);
     const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
     const { client } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits: FAST } });
@@ -86,7 +86,7 @@ describe('webhooks', () => {
     expect(ear.count()).toBe(3);
   });
 
-  it('tell that somebody is asked', async () => {
+  it('report a pending approval', async () => {
     const ear = await receiver();
     const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
     const { client } = await tasksStage([], { tasks: { webhooks, limits: FAST } });
@@ -98,7 +98,7 @@ describe('webhooks', () => {
     expect((await ear.told(1)).message).toMatchObject({ type: 'task.failed', state: 'denied' });
   });
 
-  it('are sent before the agent stops, at once if they waited for a better moment', async () => {
+  it('are sent before the agent stops, without waiting for a retry delay', async () => {
     const ear = await receiver(1);
     const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
     const slow = { webhooks: { firstDelayMs: 3_600_000 } };
@@ -111,7 +111,7 @@ describe('webhooks', () => {
     expect((await ear.told(1)).message).toMatchObject({ type: 'task.completed', taskId });
   });
 
-  it('do not hold up an agent that stops, and are logged when nobody takes them', async () => {
+  it('do not delay an agent that stops, and are logged when they are not accepted', async () => {
     const webhooks = [{ url: await silentUrl(), secret: 'shared', allowPrivate: true }];
     const limits = { webhooks: { lastMs: 50 } };
     const { client, door, logged } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits } });
@@ -121,7 +121,7 @@ describe('webhooks', () => {
     expect(logged.join('\n')).toContain('a webhook is lost');
   });
 
-  it('go to no private address unless that is allowed', async () => {
+  it('are not sent to private addresses unless that is allowed', async () => {
     const ear = await receiver();
     const { client, logged } = await tasksStage([says('Hello.')], {
       tasks: { webhooks: [{ url: ear.url, secret: 'shared' }], limits: { webhooks: { attempts: 1 } } },
@@ -146,9 +146,9 @@ describe('webhooks', () => {
     'fe80::1',
     'fd00::1',
     '::ffff:10.0.0.1',
-  ])('know %s for a private address', (address) => expect(isPrivate(address)).toBe(true));
+  ])('treat %s as a private address', (address) => expect(isPrivate(address)).toBe(true));
 
-  it.each(['93.184.216.34', '8.8.8.8', '2606:2800:220:1::1'])('know %s for a public one', (address) =>
+  it.each(['93.184.216.34', '8.8.8.8', '2606:2800:220:1::1'])('treat %s as a public address', (address) =>
     expect(isPrivate(address)).toBe(false),
   );
 });

@@ -51,7 +51,7 @@ async function untilOver(client: Client, taskId: string): Promise<JsonObject> {
 const BUSY_MS = 120_000;
 
 describe('a key (built program)', () => {
-  it('expires: it opens nothing, its streams end, and that is recorded', { timeout: BUSY_MS }, async () => {
+  it('expires: it is refused, its streams end, and that is recorded', { timeout: BUSY_MS }, async () => {
     const here = await agentSite();
     await here.agent();
     const own = here.client();
@@ -85,7 +85,7 @@ describe('a key (built program)', () => {
       });
   });
 
-  it('is rotated with an overlap, keeps what it may do, and its last use is known', {
+  it('is rotated with an overlap, keeps its permissions, and its last use is recorded', {
     timeout: BUSY_MS,
   }, async () => {
     const here = await agentSite();
@@ -133,7 +133,7 @@ describe('a key (built program)', () => {
     expect(readFileSync(join(here.dataDirectory, 'tasks/key-uses.json'), 'utf8')).not.toContain(key);
   });
 
-  it('submits or approves, over HTTP and WebSocket, and with four eyes its owner does not approve', {
+  it('submits or approves, over HTTP and WebSocket, and with four eyes its owner cannot approve', {
     timeout: BUSY_MS,
   }, async () => {
     const here = await agentSite();
@@ -193,14 +193,14 @@ describe('a key (built program)', () => {
   });
 });
 
-describe('a key that is revoked (built program)', () => {
+describe('a revoked key (built program)', () => {
   const config = (here: AgentSite): string => {
     const file = join(here.home, 'agent.yaml');
     writeFileSync(file, `directory: ${here.project}\nmode: full-access\n`);
     return file;
   };
 
-  it('has its running tasks cancelled or paused, as was chosen, and its waiting ones never start', {
+  it('has its running tasks cancelled or paused, as chosen, and its pending ones never start', {
     timeout: BUSY_MS,
   }, async () => {
     const here = await agentSite();
@@ -251,7 +251,7 @@ describe('a key that is revoked (built program)', () => {
     expect(stdout).toContain('task.cancelled');
   });
 
-  it('has its tasks ended by the next start, if the agent was down', { timeout: BUSY_MS }, async () => {
+  it('has its tasks ended at the next start if the agent was not running', { timeout: BUSY_MS }, async () => {
     const here = await agentSite();
     const running = await here.agent();
     const key = await here.newKey('--owner', 'ada', '--scope', 'submit,read');

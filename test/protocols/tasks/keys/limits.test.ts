@@ -29,7 +29,7 @@ async function approvalOf(client: Client, taskId: string): Promise<string> {
 }
 
 describe("a key's directories (built program)", () => {
-  it('hold for tasks that name no directory, and for sessions that exist already', async () => {
+  it('apply to tasks that name no directory, and to existing sessions', async () => {
     const here = await agentSite([says('Hello.')]);
     const [one, two] = [join(here.home, 'one'), join(here.home, 'two')];
     for (const directory of [one, two]) mkdirSync(directory);
@@ -83,7 +83,7 @@ describe("a key's directories (built program)", () => {
     });
   });
 
-  it('hold where the configuration allows more paths, and for what the key approves', async () => {
+  it('apply where the configuration allows more paths, and to approvals by the key', async () => {
     const here = await agentSite([call('write', { path: '../open/made', content: 'x' }), says('Done.')]);
     const open = join(here.home, 'open');
     mkdirSync(open);
@@ -120,7 +120,7 @@ describe("a key's directories (built program)", () => {
 });
 
 describe("a key's mode and models (built program)", () => {
-  it('hold in a session that skips permissions, and never fall back to another model', async () => {
+  it('apply in a session that skips permissions, and never fall back to another model', async () => {
     const here = await agentSite([says('Hello.')]);
     await here.agent();
     const user = here.client();

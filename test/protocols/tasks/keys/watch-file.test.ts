@@ -28,8 +28,8 @@ function changes(file: string): { readonly next: () => Promise<void>; readonly c
   };
 }
 
-describe('a watched file', () => {
-  it('is told of each time it is replaced, and when it comes to be', async () => {
+describe('watchFile', () => {
+  it('reports each replacement of the file, and its creation', async () => {
     const file = join(scratch(), 'keys.json');
     const { next } = changes(file);
     for (const text of ['one', 'two', 'three']) {
@@ -39,7 +39,7 @@ describe('a watched file', () => {
     }
   });
 
-  it('is none of its neighbours', async () => {
+  it('ignores changes to other files in the directory', async () => {
     const directory = scratch();
     const file = join(directory, 'keys.json');
     const { next, count } = changes(file);
@@ -52,7 +52,7 @@ describe('a watched file', () => {
     expect(count()).toBe(2);
   });
 
-  it('is looked at where its directory cannot be watched', async () => {
+  it('polls if the directory cannot be watched', async () => {
     const directory = join(scratch(), 'not-there-yet');
     const file = join(directory, 'keys.json');
     const { next } = changes(file);

@@ -6,8 +6,8 @@ import { selfSignedFiles } from '../certificate.ts';
 import { exchange, rawConnection, request, statusOf } from './connect.ts';
 import { limitedAgent, MEGABYTE } from './limited-agent.ts';
 
-describe('requests without a good key', () => {
-  it('are refused by address before authentication, cheaply, and lock no good key out', async () => {
+describe('requests without a valid key', () => {
+  it('are refused by address before authentication, cheaply, and lock out no valid key', async () => {
     const agent = await limitedAgent('limits: { unauthenticated_per_minute: 30 }');
     const before = await agent.usage();
     const statuses = [];
@@ -34,7 +34,7 @@ describe('requests without a good key', () => {
     expect(audit).toMatch(/"outcome":"rate_limited","count":2\d\d/);
   });
 
-  it('count whatever is wrong with them', async () => {
+  it('count whatever their error', async () => {
     const agent = await limitedAgent('limits: { unauthenticated_per_minute: 1 }');
     const { port } = agent;
     // One token a minute: what uses it up is refused with its own answer, and the next with 429, or none.
@@ -53,7 +53,7 @@ describe('requests without a good key', () => {
     expect(statusOf(await exchange(port, request('/health', [`X-API-Key: ${agent.key}`])))).toBe(200);
   });
 
-  it('count each kind by itself: a foreign Host or Origin, a path, a wrong key, a WebSocket, no HTTP at all', async () => {
+  it('count each kind by itself: a foreign Host or Origin, a path, a wrong key, a WebSocket, invalid HTTP', async () => {
     const agent = await limitedAgent('behind_proxy: true\nlimits: { unauthenticated_per_minute: 1 }');
     const from = (address: string): string => `X-Forwarded-For: ${address}`;
     const upgrade = ['Host: 127.0.0.1', 'Connection: Upgrade', 'Upgrade: websocket', from('192.0.2.5')];
@@ -82,7 +82,7 @@ describe('requests without a good key', () => {
 });
 
 describe('connections', () => {
-  it('without a good key are bounded per address; the oldest are closed and streams with a key stay', async () => {
+  it('without a valid key are limited per address; the oldest are closed and streams with a key stay', async () => {
     const agent = await limitedAgent('limits: { connections_per_address: 5 }');
     const link = await agent.socket();
     const idle = [];
@@ -95,7 +95,7 @@ describe('connections', () => {
     expect(await link.until(() => link.texts[0])).toContain('taskId');
   });
 
-  it('are bounded in total; a client with a key finds room', async () => {
+  it('are limited in total; a client with a key is accepted', async () => {
     const agent = await limitedAgent('limits: { connections: 8 }');
     const link = await agent.socket();
     const idle = [];
@@ -107,7 +107,7 @@ describe('connections', () => {
     expect(link.socket.destroyed).toBe(false);
   });
 
-  it('that only fail TLS handshakes are refused by address, and good ones do not count', async () => {
+  it('that only fail TLS handshakes are refused by address, and successful ones do not count', async () => {
     const agent = await limitedAgent(
       'tls: { cert: cert.pem, key: key.pem }\nlimits: { handshakes_per_minute: 2 }',
       { prepare: selfSignedFiles },

@@ -41,7 +41,7 @@ describe.each([
       ? limitedAgent(`tls: { cert: cert.pem, key: key.pem }\n${LIMITS}`, { prepare: selfSignedFiles })
       : limitedAgent(LIMITS);
 
-  it('ends when its client stalls anywhere: nothing, headers that never end, a body that never ends', async () => {
+  it('ends when its client stalls: without bytes, with endless headers, with an endless body', async () => {
     const agent = await started();
     const silent = await rawConnection(agent.port, { tls });
     const headers = await rawConnection(agent.port, { tls });
@@ -57,7 +57,7 @@ describe.each([
 });
 
 describe('a TLS handshake', () => {
-  it('that does not begin, begins and stops, or comes byte by byte ends after its timeout', async () => {
+  it('that does not start, stalls, or arrives byte by byte ends after its timeout', async () => {
     const agent = await limitedAgent(`tls: { cert: cert.pem, key: key.pem }\n${LIMITS}`, {
       prepare: selfSignedFiles,
     });

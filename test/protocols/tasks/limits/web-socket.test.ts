@@ -19,7 +19,7 @@ async function flood({ socket, closed }: SocketClient, bytes: Buffer, times: num
 const many = (count: number, frame: Buffer): Buffer => Buffer.concat(Array<Buffer>(count).fill(frame));
 
 describe('a WebSocket of the built program', () => {
-  it('is closed for a message of endless empty continuation frames, and keeps no memory for them', async () => {
+  it('is closed for a message of endless empty continuation frames, without using memory for them', async () => {
     const agent = await limitedAgent('');
     const before = await agent.usage();
     const client = await agent.socket();
@@ -33,7 +33,7 @@ describe('a WebSocket of the built program', () => {
     expect((await agent.site.client().get('/health')).status).toBe(200);
   });
 
-  it('is closed for a flood of pings whose answers nobody reads, and keeps no memory for them', async () => {
+  it('is closed for a flood of pings whose answers are not read, without using memory for them', async () => {
     const agent = await limitedAgent('');
     const before = await agent.usage();
     const pings = many(1_000, clientFrame(9, 'x'.repeat(125)));
@@ -51,7 +51,7 @@ describe('a WebSocket of the built program', () => {
     expect(live - before.live).toBeLessThan(MARGIN);
   });
 
-  it('holds unfinished frames of many connections in no more memory than was sent, and ends them', async () => {
+  it('uses no more memory for unfinished frames of many connections than was sent, and ends them', async () => {
     const agent = await limitedAgent('limits: { request_timeout: 3s, headers_timeout: 1s }');
     const before = await agent.usage();
     const clients = await Promise.all(Array.from({ length: 20 }, () => agent.socket()));
