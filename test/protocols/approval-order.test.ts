@@ -8,14 +8,14 @@ import type { Answer } from '../../src/sim/index.ts';
 import { agentSite } from './tasks/binary.ts';
 import { Program } from './rpc/program.ts';
 
-/** Its paths have to be looked up one by one: it takes longer to judge than the calls after it. */
+/** Its paths are resolved one by one, so that it takes longer to evaluate than the calls after it. */
 const SLOW = `node -e 1 ${Array.from({ length: 200 }, (_, at) => `sub/${at}/../${at}`).join(' ')}`;
 const COMMANDS = [SLOW, 'node -e 2', 'node -e 3'];
 const TURN: Answer = {
   parts: COMMANDS.map((command) => ({ toolCall: { name: 'bash', arguments: { command } } })),
 };
 
-/** A socket on which lines of JSON come and go. */
+/** A socket that sends and receives lines of JSON. */
 class Lines {
   readonly heard: Record<string, unknown>[] = [];
   readonly #socket: Socket;
@@ -69,7 +69,7 @@ describe('approvals of parallel calls', () => {
       COMMANDS.map((command) => ({ command })),
     );
 
-    // RPC, where the person behind the host is shown all of a call.
+    // RPC, where the host shows the person all arguments of a call.
     const rpc = new Program(['--ask'], here.env);
     rpc.send({ type: 'prompt', message: 'go' });
     await rpc.hear(() => rpc.lines.filter(({ type }) => type === 'extension_ui_request').length >= 3);
@@ -103,7 +103,7 @@ describe('approvals of parallel calls', () => {
       const { body } = await client.get<{ approvals: readonly { arguments: unknown }[] }>('/approvals');
       return body.approvals.map(({ arguments: args }) => JSON.parse(stringOf(args)) as unknown);
     };
-    // The door limits the requests of a key: polling faster ends in 429 on a busy machine.
+    // The door limits the requests of a key: faster polling ends in 429 on a busy machine.
     await expect.poll(waiting, { interval: 250 }).toEqual(COMMANDS.map((command) => ({ command })));
   });
 });

@@ -16,7 +16,7 @@ it('a door gets the shared context and its own needs, and nothing else', async (
     colour: 'red',
     size: 3,
   });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the door looks at the keys only
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the door reads only the keys
   const shared = { version: '1', directory: '/run' } as DoorContext;
   await bound.open(shared);
   expect(seen).toEqual([{ version: '1', directory: '/run', colour: 'red' }]);

@@ -63,7 +63,7 @@ describe('getConversation', () => {
     };
     const second = await goOn(first, 'b');
     const third = await goOn(stringOf(second.session_id), 'c');
-    // What the parent says after the fork is not the child's.
+    // Messages of the parent after the fork are not the child's.
     await goOn(first, 'd');
     const rows = await conversation(client, { session_id: third.session_id ?? '' });
     expect(rows.map((row) => [row.session_id, short(row)])).toEqual([

@@ -209,7 +209,7 @@ describe('the HLD socket', () => {
   it('of a dead process is replaced, and its own is removed when the door closes', async () => {
     const { host, cwd } = await stage([]);
     const path = join(scratch(), 'daemon.sock');
-    // A server that closes takes its socket away; one that is killed does not.
+    // A server that closes removes its socket; one that is killed does not.
     const dead = createServer();
     await new Promise<void>((resolve) => dead.listen(path, resolve));
     renameSync(path, `${path}.kept`);

@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url);
 /** The HumanLayer CLI from npm: `humanlayer`, and `hlyr`, which is the same program. */
 const CLI = require.resolve('humanlayer/dist/index.js');
 
-/** Runs it as the user whose home has our daemon: it looks for the socket where it always does. */
+/** Runs it as the user of our daemon: it connects to its default socket. */
 function humanlayer({ home }: Site, args: readonly string[], env: Record<string, string> = {}): ChildProcess {
   const child = spawn(process.execPath, [CLI, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: home, ...env },
@@ -52,7 +52,7 @@ async function clients(here: Site): Promise<{ readonly client: Client; readonly 
   return { client, ear };
 }
 
-/** A client of `hlyr mcp claude_approvals`, as Claude Code is one. */
+/** A client of `hlyr mcp claude_approvals`, like Claude Code. */
 class Mcp {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (message: unknown) => void>();
@@ -149,7 +149,7 @@ describe('the HumanLayer CLI with our daemon', () => {
     const { client, ear } = await clients(here);
     const id = await launched(here, 'hi', '-w', here.project);
     await ear.hearStatus(id, 'completed');
-    // Its server takes one question at a time: two of them, as two sessions of Claude Code would have.
+    // Its server handles one request at a time, so there are two, as with two sessions of Claude Code.
     const [one, other] = await Promise.all([Mcp.open(here, id), Mcp.open(here, id)]);
     const answers = Promise.all([one.ask('Bash', 'toolu_1'), other.ask('Write', 'toolu_2')]);
     const asked = async (tool: string) =>

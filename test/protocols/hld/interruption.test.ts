@@ -21,7 +21,7 @@ async function rows(client: Client, session_id: string): Promise<readonly string
   return events.map(({ role, content }) => `${role}: ${content}`);
 }
 
-/** The messages that the model was sent last, as `role: text`. */
+/** The messages of the last request to the model, as `role: text`. */
 function sent({ sim }: Site): readonly string[] {
   const body = sim.requests.at(-1)?.body as
     | { messages: { role: string; content: { text: string }[] }[] }
@@ -31,7 +31,7 @@ function sent({ sim }: Site): readonly string[] {
   );
 }
 
-/** Waits until the beginning of the answer has come. */
+/** Waits until the answer has started. */
 async function begun(here: Site, id: string): Promise<void> {
   for await (const watched of (await here.pod(id)).watch({ after: 0 }))
     if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'block-delta')) return;
@@ -86,7 +86,7 @@ describe('an answer that is interrupted while it streams', () => {
     const told = ear.events.flatMap(({ type, data }) =>
       type === 'conversation_updated' ? [`${data.role}: ${data.content}`] : [],
     );
-    // Whoever launched the session knows its first prompt.
+    // The client that launched the session already has its first prompt.
     expect(told).toEqual(INTERRUPTED.slice(1));
     expect(await rows(client, session_id)).toEqual(INTERRUPTED);
     expect(await client.call('listSessions')).toMatchObject({

@@ -10,8 +10,8 @@ import { scratch } from '../../pod/stage.ts';
 import { Client } from './stage.ts';
 
 /**
- * Section 7 of the JSON-RPC 2.0 specification, each message on one line as this wire has it. Its texts of errors are samples:
- * those of this wire are others, so only codes are compared.
+ * Section 7 of the JSON-RPC 2.0 specification, each message on one line as this protocol requires. Its error texts are samples and differ
+ * from ours, so only codes are compared.
  */
 const EXAMPLES = `
 rpc call with positional parameters
@@ -95,7 +95,7 @@ describe('the examples of the JSON-RPC 2.0 specification, sent to the HLD door',
 
   it.each(EXAMPLES.map(([title = '', ...lines]) => ({ title, lines })))('$title', async ({ lines }) => {
     for (const line of lines.filter((one) => one.startsWith('-->'))) client.write(`${line.slice(4)}\n`);
-    // Behind whatever is answered comes this answer, and nothing between.
+    // This answer follows directly after the tested one.
     client.write('{"jsonrpc":"2.0","method":"get_data","id":"last"}\n');
     const expected = lines.filter((one) => one.startsWith('<--')).map((one) => JSON.parse(one.slice(4)));
     await client.line(expected.length);
@@ -105,7 +105,7 @@ describe('the examples of the JSON-RPC 2.0 specification, sent to the HLD door',
   });
 });
 
-/** The same without the texts of errors. */
+/** Removes the texts of errors. */
 function withoutTexts(reply: unknown): unknown {
   return JSON.parse(JSON.stringify(reply), (key, value) => (key === 'message' ? '' : value));
 }

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { SimRequest } from '../../../src/sim/index.ts';
 import { asks, Client, hldStage, type Launched, says } from './stage.ts';
 
-/** How much of the full load: 500 connections, 200 subscribers and 100 sessions. */
+/** The fraction of the full load: 500 connections, 200 subscribers and 100 sessions. */
 const SHARE = Number(process.env.POLYPOD_HLD_LOAD ?? 0.1);
 const SESSIONS = Math.ceil(100 * SHARE);
 const SUBSCRIBERS = Math.ceil(200 * SHARE);
 const CONNECTIONS = Math.ceil(500 * SHARE);
 
-/** Asks once in every session, so that all of them wait at the same time. */
+/** Requests one approval per session, so that all of them wait at the same time. */
 const model = ({ messages }: SimRequest) => (messages.at(-1)?.role === 'tool' ? says('done') : asks());
 
 describe('under load', () => {
@@ -52,7 +52,7 @@ describe('under load', () => {
 /** Running, tokens, call, approval, waiting, resolved, running, result, tokens, text, completed. */
 const EVENTS_OF_A_SESSION = 11;
 
-/** Asks something, and has others connect, subscribe and leave in the middle of it. */
+/** Sends a request while other clients connect, subscribe and disconnect. */
 async function comeAndGo(path: string, caller: Client, index: number): Promise<void> {
   expect(await caller.call(index % 5 === 0 ? 'listSessions' : 'health')).toBeDefined();
   const guest = await Client.open(path);

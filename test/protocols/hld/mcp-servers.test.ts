@@ -20,7 +20,7 @@ async function clients({ home }: Site): Promise<{ readonly client: Client; reado
   return { client, ear };
 }
 
-/** Asks for permission as the CLI of 2025 did: with the run's id alone, on a connection for each request. */
+/** Requests permission as the CLI of 2025 did: with only the run id, on a new connection per request. */
 const APPROVALS_OF_2025 = `
 const rpc = (method, params) => new Promise((resolve, reject) => {
   const socket = connect(process.env.HUMANLAYER_DAEMON_SOCKET);
@@ -68,7 +68,7 @@ describe("a client's MCP server in mcp_config", () => {
     ]);
     await here.serve();
     const { client, ear } = await clients(here);
-    // While the command of an agent runs, the daemon looks at every process that connects.
+    // While a command of an agent runs, the daemon checks every process that connects.
     const other = (await client.call('launchSession', {
       query: 'Wait',
       allowed_tools: ['Bash'],
@@ -100,7 +100,7 @@ describe("a client's MCP server in mcp_config", () => {
     };
     const [env, denied] = events.flatMap(({ tool_result_content: content }) => content ?? []);
     expect(denied).toContain('Not that.');
-    // What the agent runs learns nothing of the socket.
+    // Commands of the agent do not receive the socket path.
     expect(env).toContain('PATH=');
     expect(env).not.toContain('HUMANLAYER');
     await client.call('interruptSession', { session_id: other.session_id });
@@ -148,7 +148,7 @@ describe("a client's MCP server in mcp_config", () => {
     for (const headers of heard)
       expect(headers).toMatchObject({ 'x-session-id': session_id, 'x-team': 'blue' });
 
-    // The child is another session, and inherits the server.
+    // The child is another session and inherits the server.
     const before = heard.length;
     const child = (await client.call('continueSession', { session_id, query: 'On' })) as Launched;
     await ear.hearStatus(child.session_id, 'completed');

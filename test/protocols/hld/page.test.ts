@@ -9,7 +9,7 @@ import { RPC_CODES } from '../../../src/wire/index.ts';
 import { ADA, say } from '../../pod/stage.ts';
 import { asks, calls, type Client, type HldStage, hldStage, says, STALLS } from './stage.ts';
 
-/** The transcripts of the page, each under the heading it stands below. */
+/** The transcripts of the page, each with its heading. */
 const transcripts = [
   ...readFileSync('docs/protocols/hld.md', 'utf8').matchAll(
     /^(?:## (.*)|<!-- replayed -->\n```text\n([^`]*)```)$/gm,
@@ -27,7 +27,7 @@ function model({ messages }: SimRequest): Answer {
   if (last?.text === 'Fail.') return { parts: [], fault: { kind: '401' } };
   if (last?.role === 'tool') return says('Then not.');
   if (last?.text.startsWith('Delete')) return asks('rm -r build');
-  // What was asked before it was interrupted may stand in front.
+  // Output from before the interruption may come first.
   return last?.text.endsWith('Wait.') ? STALLS : says('Hello.');
 }
 
@@ -59,7 +59,7 @@ describe('the page replays', () => {
   it.each(transcripts.map((transcript, index) => ({ index, ...transcript })))(
     '$heading ($index)',
     async ({ heading, lines }) => {
-      // Only where it is shown: elsewhere it would come in between.
+      // Compared only where it is shown: elsewhere it would interleave.
       const heartbeatMs = heading === 'Events' ? 10 : 30_000;
       const stage = await hldStage(model, { hld: { heartbeatMs } });
       writeFileSync(join(stage.cwd, 'notes.txt'), 'Buy tea.\n');
@@ -78,7 +78,7 @@ describe('the page replays', () => {
           const got = await link.line(at);
           const actual: unknown = JSON.parse(got);
           expect(actual).toEqual(bound(JSON.parse(text), actual, names));
-          // Numbers that JSON readers change are compared as text.
+          // Numbers that JSON parsers change are compared as text.
           if (!text.includes('$')) expect(got).toBe(text);
         }
       }
@@ -136,12 +136,12 @@ describe('the page shows of a session', () => {
   });
 });
 
-/** The text with the values that its names stand for. */
+/** The text with its placeholders replaced by their values. */
 function filled(text: string, names: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$([a-z]+)/g, (whole, name: string) => names.get(name) ?? whole);
 }
 
-/** What is expected, where a name stands for what came when it was seen first. Times and numbers are never the same. */
+/** What is expected: a placeholder takes the value of its first occurrence. Times and numbers always differ. */
 function bound(expected: unknown, actual: unknown, names: Map<string, string>): unknown {
   if (Array.isArray(expected))
     return expected.map((part, index) =>

@@ -31,7 +31,7 @@ async function done(client: Client, ear: Client, params: JsonObject): Promise<La
   return launched;
 }
 
-/** The names of the tools that the model was offered last. */
+/** The names of the tools in the last request to the model. */
 function offered({ sim }: Site): readonly string[] {
   const body = sim.requests.at(-1)?.body as { tools?: { name: string }[] } | undefined;
   return (body?.tools ?? []).map(({ name }) => name);
@@ -125,12 +125,12 @@ describe('sessions of the built program', () => {
     const after = await listed(client);
     expect(after).toEqual([before[0], { ...before[1], title, archived: true, auto_accept_edits: true }]);
     expect(await ear.hear(({ data }) => data.title !== undefined)).toMatchObject({ data: { title } });
-    // Other doors have a name of one line, and may give another.
+    // Other doors have a name of one line, and can change it.
     const [row] = JSON.parse((await here.polypod('ls', '--json', '--all')).stdout).filter(
       ({ id }: { id: string }) => id === session_id,
     ) as { name: string }[];
     expect(row?.name).toMatch(/^A title of several lines, long .{100,175}$/);
-    // Made from the files, the list is the same.
+    // The list is the same when it is rebuilt from the files.
     await here.polypod('stop');
     await here.serve();
     const again = await clients(here);
@@ -243,7 +243,7 @@ describe('sessions of the built program', () => {
       decision: 'approve',
     });
     await ear.hear(({ type, data }) => type === 'new_approval' && data.tool_name === 'edit');
-    // From here on edits are accepted; what waits is still decided.
+    // From here on edits are accepted; pending approvals must still be decided.
     await client.call('updateSessionSettings', { session_id, auto_accept_edits: true });
     await client.call('sendDecision', {
       approval_id: await pendingApproval(client, session_id),

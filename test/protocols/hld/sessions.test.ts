@@ -417,7 +417,7 @@ describe('the complete texts of sessions', () => {
     const { runId } = await stage.host.pod(session_id).handle(say('And then?'), ADA);
     await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
     expect(await listed(client)).toMatchObject([{ query, result: { result: 'two' } }]);
-    // A child that failed has said nothing; what its parent said is not its result.
+    // A failed child has no answer; its parent's answer is not its result.
     const child = (await client.call('continueSession', { session_id, query: 'On' })) as Launched;
     await ear.hearStatus(child.session_id, 'failed');
     expect(await listed(client)).toMatchObject([{ query: 'On', result: { result: '' } }, { id: session_id }]);

@@ -12,9 +12,9 @@ export interface HldStage extends Stage {
   readonly path: string;
   readonly door: OpenHld;
   readonly client: () => Promise<Client>;
-  /** A client that has subscribed; the confirmation is its first line. */
+  /** A subscribed client. The confirmation is its first line. */
   readonly subscriber: (params?: JsonObject) => Promise<Client>;
-  /** Ends the door and the host, and opens both again on the same files. */
+  /** Closes the door and the host, and opens both again on the same files. */
   readonly restart: (how?: 'shutdown' | 'kill') => Promise<Host>;
 }
 
@@ -72,10 +72,10 @@ export function openDoor(
 
 const SILENT = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
 
-/** One connection, and all lines that came over it. */
+/** One connection, and all lines that it received. */
 export class Client {
   readonly lines: string[] = [];
-  /** What stood in the lines. */
+  /** The parsed lines. */
   readonly messages: Message[] = [];
   readonly events: HeardEvent[] = [];
   readonly socket: Socket;
@@ -124,12 +124,12 @@ export class Client {
     this.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** The line with this number, past or future. */
+  /** Waits for the line with this number, past or future. */
   async line(index: number): Promise<string> {
     return this.until(() => this.lines[index]);
   }
 
-  /** The answer to a line that is written as it is. */
+  /** Sends a raw line and returns its answer. */
   async exchange(text: string): Promise<string> {
     const index = this.lines.length;
     this.write(`${text}\n`);
@@ -151,12 +151,12 @@ export class Client {
     return this.until(() => this.messages.find((reply) => reply.id === id));
   }
 
-  /** The first event that fits, past or future. */
+  /** Waits for the first event that matches, past or future. */
   hear(fits: (event: HeardEvent) => boolean): Promise<HeardEvent> {
     return this.until(() => this.events.find(fits));
   }
 
-  /** Waits for a status, or for what the field beside it says of it. */
+  /** Waits for a status, or for its detail. */
   hearStatus(sessionId: string, status: string): Promise<HeardEvent> {
     return this.hear(
       ({ type, data }) =>
@@ -212,14 +212,14 @@ interface HeardData extends JsonObject {
   readonly title?: string;
 }
 
-/** A line: a response, or several. */
+/** Parses a line: a response, or several. */
 interface Message {
   readonly id?: unknown;
   readonly result?: unknown;
   readonly error?: JsonObject;
 }
 
-/** Holds for every line of every test: strict clients know the statuses of the protocol's description only. */
+/** Checked for every line of every test: strict clients know only the documented statuses. */
 function refuseUnknownStatuses(result: unknown): void {
   const { session, sessions, event } = objectOf(result);
   const { old_status, new_status } = objectOf(objectOf(event).data);
@@ -243,10 +243,10 @@ export const calls = (name: string, args: Record<string, unknown>): Answer => ({
   parts: [{ toolCall: { name, arguments: args } }],
 });
 
-/** A command that nobody has allowed. */
+/** A command that needs approval. */
 export const asks = (command = 'node -e 1'): Answer => calls('bash', { command });
 
-/** An answer that never ends by itself. */
+/** An answer that does not end by itself. */
 export const STALLS: Answer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
 
 export interface Launched {
@@ -267,7 +267,7 @@ export async function launch(
   return { ...launched, client: caller, ear };
 }
 
-/** The one pending approval of a session. */
+/** The only pending approval of a session. */
 export async function pendingApproval(client: Client, sessionId: string): Promise<string> {
   const { approvals } = (await client.call('fetchApprovals', { session_id: sessionId })) as {
     readonly approvals: readonly { readonly id: string }[];
@@ -282,7 +282,7 @@ export async function statusOf(client: Client, sessionId: string): Promise<unkno
   return session.detail ?? session.status;
 }
 
-/** The changes of status that were heard, as `from→to`; where the field beside the status says more, with that. */
+/** The received changes of status, as `from→to`, with the detail if there is one. */
 export function changesOf(ear: Client, sessionId: string): readonly string[] {
   return ear.events.flatMap(({ type, data }) =>
     type === 'session_status_changed' &&

@@ -144,7 +144,7 @@ describe('Subscribe', () => {
     expect(stage.door.status()).toMatchObject({ subscribers: 1 });
     deaf.socket.resume();
     await deaf.closed;
-    // What it got is the beginning of what the other got: nothing is left out in between.
+    // It received a prefix of what the other client received: there is no gap.
     expect(deaf.lines.slice(1)).toEqual(ear.lines.slice(1, deaf.lines.length));
     expect(deaf.events.length).toBeLessThan(ear.events.length);
   });

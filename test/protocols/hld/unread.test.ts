@@ -11,7 +11,7 @@ import { Client, hldStage, launch, type Launched } from './stage.ts';
 
 const MEGABYTE = 1024 * 1024;
 
-/** An answer whose event takes so many bytes. */
+/** An answer whose event has this many bytes. */
 const long = (bytes: number): Answer => ({
   parts: [{ text: 'x'.repeat(bytes) }],
   pace: { chunkSize: 250_000 },
@@ -52,7 +52,7 @@ describe('clients that do not read', () => {
     await Promise.all(Array.from({ length: 40 }, () => deaf(path)));
     const before = await live(1);
     await work(3);
-    // 3 MB of events: kept for each of them, that would be 120 MB.
+    // 3 MB of events: a copy per client would be 120 MB.
     expect(((await live(2)) - before) / MEGABYTE).toBeLessThan(30);
     await work(6);
     const log = readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8');
@@ -72,7 +72,7 @@ describe('clients that do not read', () => {
       const { runId } = await stage.host.pod(id).handle(say('again'), ADA);
       await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
     };
-    // Each wants something else, so nothing is shared.
+    // Their filters differ, so nothing is shared.
     const one = await deaf(stage.path, { session_id: first });
     const other = await deaf(stage.path, { session_id: second });
     await again(first);
@@ -83,7 +83,7 @@ describe('clients that do not read', () => {
     await expect.poll(() => stage.door.status()).toMatchObject({ cutOff: 1 });
     one.socket.resume();
     await one.closed;
-    // The other is still there, and gets everything.
+    // The other client is still connected, and receives everything.
     other.socket.resume();
     await other.hear(({ data }) => data.new_status === 'completed');
     expect(other.events.filter(({ data }) => data.content?.length === 500_000)).toHaveLength(1);
@@ -103,7 +103,7 @@ describe('clients that do not read', () => {
     }
     // Two of four answers fit.
     await expect.poll(() => stage.door.status(), { timeout: 20_000 }).toMatchObject({ cutOff: 2 });
-    // Whoever reads is served, and stays connected.
+    // A client that reads is served and stays connected.
     expect(await client.call('getConversation', { session_id })).toMatchObject({
       events: [{}, { content: text }],
     });

@@ -5,7 +5,7 @@ import { type Script, startSim } from '../../../src/sim/index.ts';
 import { type AgentWish, agentsOn, scratch } from '../../pod/stage.ts';
 import { type Client, ProcessClient, SocketClient } from './stage.ts';
 
-/** The package as a program imports it: its types are those of the sources, its code is the built one. */
+/** The package as a program imports it: the types are those of the sources, the code is the built one. */
 async function builtPackage(): Promise<typeof sources> {
   const path: string = resolve('dist/index.js');
   return (await import(path)) as typeof sources;

@@ -4,7 +4,7 @@ import { encodeBatch } from '../../../src/protocols/pod/broadcast.ts';
 import { ProjectionState } from '../../../src/protocols/pod/encode/projection-state.ts';
 import { EventBatch } from '../../../src/pod/index.ts';
 
-/** What both kinds of clients are told of some events in a row: `event` and what of it is worth looking at. */
+/** The lines of both kinds of clients for a sequence of events: `event` and the compared data. */
 function told(facts: readonly object[]): {
   readonly plain: readonly unknown[];
   readonly extended: readonly unknown[];
@@ -50,7 +50,7 @@ describe('the end of a turn', () => {
   it.each([
     [{ status: 'paused', callIds: ['c1'] }, 'paused', 'paused'],
     [{ status: 'cancelled' }, 'finished', 'cancelled'],
-    // The process ended while a decision was awaited.
+    // The process ended while an approval was pending.
     [{ status: 'interrupted' }, 'paused', 'paused'],
   ])('is delayed until its calls are decided: %j', (outcome, plain, extended) => {
     expect(named(told(ANSWERED).extended, 'turn_end')).toEqual([]);

@@ -117,7 +117,7 @@ describe('the extras', () => {
     await other.hear(({ request_id }) => request_id === 'subscribed');
     const message = 'the idempotency key "k1" was used for another command: use a new key for each command';
     const keyed = { idempotency_key: 'k1' };
-    // The same command under the same key is accepted, here and at the other client.
+    // The same command under the same key is accepted, from this client and the other.
     for (const client of [plain, other]) {
       await client.say('configure', { set: { name: 'first' } }, keyed);
       await client.say('configure', { set: { name: 'second' } }, keyed);
@@ -181,7 +181,7 @@ describe('the extras', () => {
   });
 });
 
-/** The next line of an event, after all that were looked at so far. */
+/** The next line of an event, after all lines that were checked so far. */
 function following(client: Client): (event: Line['event']) => Promise<Line> {
   let from = client.heard.length;
   return async (event) => {

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudo-random numbers that are the same for the same seed. */
 export type Random = (below: number) => number;
 
 export function randomFrom(seed: number): Random {
@@ -55,7 +55,7 @@ const VALUES = [
   '{"tool":"x"}',
 ];
 
-/** One line that no honest client sends. None of them is a command that would be accepted. */
+/** A line that no correct client sends. None of them is an acceptable command. */
 export function hostileLine(random: Random): Uint8Array {
   const pick = (list: readonly string[]): string => list[random(list.length)] ?? '';
   switch (random(12)) {
@@ -88,7 +88,7 @@ export function hostileLine(random: Random): Uint8Array {
       return Buffer.from(`{"method":${pick(VALUES)},"params":${pick(VALUES)},"request_id":${pick(VALUES)}}`);
     default: {
       const [method, params] = [pick(METHODS), pick(VALUES)];
-      // Without anything wrong these would do what they say.
+      // Without an error these would be valid.
       const isSound = params === '{}' || params === 'null';
       return Buffer.from(`{"method":"${method}","params":${isSound ? '[]' : params}}`);
     }

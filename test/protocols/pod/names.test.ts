@@ -5,7 +5,7 @@ import { logTo, redactor } from '../../../src/base/index.ts';
 import { openPodDoor } from '../../../src/protocols/pod/index.ts';
 import { scratch, stage } from '../../pod/stage.ts';
 
-/** A host whose pods have sockets, and what each name leads to. */
+/** A host whose pods have sockets, and the target of each name. */
 async function named() {
   const { host, cwd } = await stage([]);
   const directory = join(scratch(), 'run');
@@ -14,7 +14,7 @@ async function named() {
   onTestFinished(() => door.close());
   const create = async (name: string) => {
     const pod = await host.create({ cwd, settings: { name } });
-    // A pod gets its socket when it is in memory.
+    // A pod gets its socket when it is loaded.
     await pod.snapshot();
     return pod;
   };
@@ -47,7 +47,7 @@ describe("the symbolic link from a pod's name to its socket", () => {
     ['x'.repeat(37), false],
   ])('exists for names that are valid file names: %s %s', async (name, isThere) => {
     const { create, leadsTo } = await named();
-    // The plain one comes later, and so its link too.
+    // The plain name is set later, and so is its link.
     const pods = [await create(name), await create('plain')] as const;
     await expect.poll(() => leadsTo('plain')).toBe(`${pods[1].id}.sock`);
     if (isThere) await expect.poll(() => leadsTo(name)).toBe(`${pods[0].id}.sock`);

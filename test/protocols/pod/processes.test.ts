@@ -13,7 +13,7 @@ const SEED = Number(process.env.POLYPOD_SEED ?? Date.now() % 1_000_000);
 const CLIENTS = 20;
 const KILLS = 3;
 const LINES = 5_000;
-/** 2 KB for each line; an agent that holds nothing for them has grown by a tenth of this. */
+/** 2 KB per line; an agent without a leak grows by a tenth of this. */
 const MARGIN = 10 * 1024 * 1024;
 
 const program = compiledServer();
@@ -47,7 +47,7 @@ describe('a process that serves a pod', () => {
     if (first === undefined) throw new Error('nobody watches');
     for (let kill = 0; kill < KILLS; kill += 1) {
       await first.client.run(PROMPT);
-      // In the middle of a run, wherever that is.
+      // At a random point of a run.
       await first.heard(first.lines.length + 20 + random(200));
       await served.kill();
       served = await Served.start(program, { ...errand, podId });
@@ -62,7 +62,7 @@ describe('a process that serves a pod', () => {
       log.filter(({ event }) => event === 'turn_end').length,
     );
     for (const watcher of watchers) {
-      // A kill may come before one is back from the last.
+      // A kill can come before a client has reconnected after the last one.
       expect(watcher.losses).toBeGreaterThan(0);
       expect(watcher.lines, `seed ${SEED}`).toEqual(log);
     }
@@ -83,7 +83,7 @@ describe('a process that serves a pod', () => {
       await storm(path, lines, random);
       return streaming.stop();
     };
-    // What a program grows to while it is young is no leak.
+    // Growth during warm-up is not a leak.
     await round(LINES / 5);
     const before = await served.memory();
     const runs = await round(LINES);
@@ -112,7 +112,7 @@ async function errandOn({ url }: Sim): Promise<Errand> {
   return { directory: join(scratch(), 'data'), sockets: join(scratch(), 'run'), cwd: scratch(), url };
 }
 
-/** A client with all numbered lines it was told, over all its connections. */
+/** A client with all numbered lines that it received, over all its connections. */
 class Watcher {
   readonly client: PodClient;
   readonly lines: PodLine[] = [];
@@ -147,7 +147,7 @@ class Watcher {
     return this.#until(() => (this.lines.at(-1)?.seq ?? 0) >= seq);
   }
 
-  /** A run, until the pod has said that it is idle again. */
+  /** Runs a prompt until the pod is idle again. */
   async run(): Promise<void> {
     const runId = await this.client.run(PROMPT);
     const isOver = ({ event, data }: PodLine) => event === 'run_end' && data.run_id === runId;
@@ -163,7 +163,7 @@ class Watcher {
 
   async #read(): Promise<void> {
     for await (const line of this.client.events()) {
-      // Answers that everybody is told are no part of the log.
+      // Answers that are broadcast are not part of the log.
       if (line.seq === undefined) continue;
       this.lines.push(line);
       this.#wake();
@@ -171,7 +171,7 @@ class Watcher {
   }
 }
 
-/** Runs one after the other, until it is told to stop. */
+/** Starts one run after the other until it is stopped. */
 function keepRunning(watcher: Watcher): { readonly stop: () => Promise<number> } {
   const over = new AbortController();
   const running = (async () => {
@@ -186,7 +186,7 @@ function keepRunning(watcher: Watcher): { readonly stop: () => Promise<number> }
   return { stop };
 }
 
-/** Many lines over many connections, some of which end in the middle of a line, or never read. */
+/** Sends many lines over many connections, some of which end within a line or never read. */
 async function storm(path: string, count: number, random: (below: number) => number): Promise<void> {
   let sent = 0;
   while (sent < count) {
@@ -199,7 +199,7 @@ async function storm(path: string, count: number, random: (below: number) => num
     for (let line = 0; line < lines && socket.writable; line += 1) {
       socket.write(hostileLine(random));
       if (line < lines - 1 || random(2) === 0) socket.write('\n');
-      // One that does not read is not read from either, once it is owed too much.
+      // The server stops reading from a client that does not read.
       if (reads && socket.writableNeedDrain) await settled(socket, 'drain');
     }
     sent += lines;
@@ -210,7 +210,7 @@ async function storm(path: string, count: number, random: (below: number) => num
 async function ended(socket: Socket, how: number): Promise<void> {
   if (how === 0) socket.destroy();
   else if (how === 1) socket.end();
-  // One that is answered has been read: its last line is asked for.
+  // An answer proves that the input was read, so the last line requests one.
   else if (socket.writable) {
     socket.end('\n{"method":"get_status","request_id":"last"}\n');
     await settled(socket, 'data');
@@ -218,7 +218,7 @@ async function ended(socket: Socket, how: number): Promise<void> {
   socket.destroy();
 }
 
-/** Until it happens, or the socket is gone. */
+/** Waits for the event, or until the socket is closed. */
 function settled(socket: Socket, event: 'drain' | 'data'): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -31,7 +31,7 @@ for (const { name, args, scripted } of PROGRAMS) {
         const stage = await podStage(ANSWERS);
         const listeners = Array.from({ length: 3 }, () => new Program(name, args(stage.path)));
         const [driver] = listeners;
-        // Who is answered hears.
+        // A client that has an answer is subscribed.
         for (const { input } of listeners) input.write('{"method":"get_status","request_id":1}\n');
         await Promise.all(listeners.map((listener) => listener.hear((lines) => lines.length === 1)));
         driver?.input.write('{"method":"run","params":{"input":"Tell me everything."}}\n');
@@ -68,7 +68,7 @@ function isCancelled(lines: readonly Line[]): boolean {
   );
 }
 
-/** A program with a socket on one side and us on the other. */
+/** A program that is connected to a socket, controlled by its standard streams. */
 class Program {
   readonly lines: Line[] = [];
   readonly exited: Promise<number | null>;

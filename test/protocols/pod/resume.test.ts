@@ -116,7 +116,7 @@ describe('a client that reconnects', () => {
       const listener = await stage.door.listen(stage.pod, (line) => lines.push(line));
       await listener.send('subscribe', { after: 1 });
       late.push(lines);
-      // Nothing but a turn of the loop, so that they come as close together as can be.
+      // Only one turn of the event loop, so that they connect as close together as possible.
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(late.length).toBeGreaterThan(5);
@@ -125,7 +125,7 @@ describe('a client that reconnects', () => {
   });
 });
 
-/** A session with all that can happen in one: thinking, calls side by side, an approval, a pause and a cancel. */
+/** A session with every kind of event: thinking, parallel calls, an approval, a pause and a cancel. */
 async function eventful(stage: PodStage): Promise<Client> {
   const witness = await stage.socketClient();
   await witness.say('subscribe', { after: 0 });
@@ -149,7 +149,7 @@ async function eventful(stage: PodStage): Promise<Client> {
   return witness;
 }
 
-/** What a client that resumes is told, up to a number. */
+/** The lines that a resuming client receives, up to a number. */
 async function resumed(
   { door, pod }: Pick<PodStage, 'door' | 'pod'>,
   after: number,

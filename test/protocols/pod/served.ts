@@ -5,7 +5,7 @@ import { afterAll, onTestFinished } from 'vitest';
 import { compiled } from '../../compiled.ts';
 import type { Errand, Ready } from './serving-child.ts';
 
-/** The program that serves a pod, as JavaScript: it is a process of its own. */
+/** The program that serves a pod, bundled as JavaScript, because it runs in a separate process. */
 export function compiledServer(): string {
   const { directory, remove } = compiled('test/protocols/pod/serving-child.ts');
   afterAll(remove);
@@ -53,7 +53,7 @@ export class Served {
     await gone;
   }
 
-  /** Resolves with its exit code when it has ended by itself. */
+  /** Resolves with its exit code when it has exited by itself. */
   async end(): Promise<number | null> {
     const gone = new Promise<number | null>((done) => this.#child.once('exit', done));
     this.#child.stdin?.end();

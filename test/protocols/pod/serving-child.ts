@@ -3,18 +3,18 @@ import { Host } from '../../../src/pod/index.ts';
 import { PodDoor, PodSockets } from '../../../src/protocols/pod/index.ts';
 import { plainAgent } from '../../pod/plain-agent.ts';
 
-/** What a process that serves one pod is given. */
+/** The options of a process that serves one pod. */
 export interface Errand {
   readonly directory: string;
   readonly sockets: string;
   readonly cwd: string;
-  /** The simulator's. */
+  /** The URL of the simulator. */
   readonly url: string;
-  /** The pod that is there already. */
+  /** An existing pod. */
   readonly podId?: string;
 }
 
-/** What it says first. */
+/** Its first line of output. */
 export interface Ready {
   readonly podId: string;
   readonly path: string;
@@ -22,7 +22,7 @@ export interface Ready {
 
 const errand: Errand = JSON.parse(process.argv[2] ?? '');
 const { directory, sockets: socketDirectory, cwd, url } = errand;
-// As loose as it can be: what is made private is made so by us.
+// The most permissive umask, so that private files are private because of our code.
 process.umask(0);
 const host = await Host.open({ directory, agents: async () => plainAgent(url, cwd) });
 const pod = errand.podId === undefined ? await host.create({ cwd }) : host.pod(errand.podId);
@@ -30,13 +30,13 @@ const sockets = new PodSockets(new PodDoor(), { directory: socketDirectory });
 const path = await sockets.open(pod);
 process.stdout.write(`${JSON.stringify({ podId: pod.id, path })}\n`);
 
-// Each line on its input asks for the live memory, after a full collection.
+// Each line of input requests the live memory, after a full collection.
 for await (const _ of createInterface({ input: process.stdin })) {
   for (let round = 0; round < 3; round += 1) {
     globalThis.gc?.();
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // What is alive: the memory of the process also counts what the allocator has not given back yet.
+  // Live memory only: the memory of the process includes what the allocator has not returned yet.
   const { heapUsed, external } = process.memoryUsage();
   process.stdout.write(`${heapUsed + external}\n`);
 }

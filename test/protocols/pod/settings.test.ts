@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CLEARABLE } from '../../../src/pod/settings.ts';
 import { podStage } from './stage.ts';
 
-/** A client with the extras, and what each of its requests is answered with. */
+/** A client with the extras, and the answers to its requests. */
 async function client() {
   const stage = await podStage([]);
   const one = await stage.socketClient();

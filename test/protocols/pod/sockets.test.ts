@@ -61,7 +61,7 @@ describe("a pod's socket", () => {
     await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(stage.path)));
     await expect.poll(() => stage.door.links).toBe(0);
     await expect.poll(() => stage.host.usage.pods).toBe(0);
-    // Also beside one that listens.
+    // Also while another client is connected.
     const other = await stage.socketClient();
     await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(stage.path)));
     await expect.poll(() => stage.door.links).toBe(1);
@@ -90,7 +90,7 @@ describe("a pod's socket", () => {
     expect(stage.host.usage.pods).toBe(1);
     client.close();
     await expect.poll(() => stage.host.usage.pods).toBe(0);
-    // And wakes it again.
+    // A connection loads it again.
     const back = await stage.socketClient();
     await back.say('run', { input: 'Hello?' });
     await back.hear(isState('idle'));
@@ -218,7 +218,7 @@ describe('a client that does not read', () => {
       parts: [{ text: 'y'.repeat(3_000_000) }],
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
     };
-    // The run may take longer than clients usually have for reading the reason.
+    // The run may take longer than clients usually have to read the reason.
     const stage = await podStage([words], { duplex: { pendingBytes: 200_000, lingerMs: 600_000 } });
     const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
     slow.socket.pause();
@@ -226,7 +226,7 @@ describe('a client that does not read', () => {
     await quick.hear(isState('idle'));
     const texts = quick.heard.flatMap((line) => (line.event === 'text_delta' ? line.data.text : []));
     expect(texts.join('').length).toBe(3_000_000);
-    // It comes to: what was on its way, the reason, the end.
+    // It receives the bytes in transit, the reason and the end.
     slow.socket.resume();
     await slow.closed;
     const last = slow.heard.at(-1);

@@ -14,13 +14,13 @@ import { scratch, type Stage, stage } from '../../pod/stage.ts';
 
 export type Line = WireEvent;
 
-/** One client, whichever way it came: what it heard, and how it says something. */
+/** One client, however it is connected: its received lines, and how it sends. */
 export interface Client {
   readonly heard: readonly Line[];
-  /** A line without its newline. What is refused is heard. */
+  /** Sends a line without its newline. A refusal is received as an event. */
   send(line: string): Promise<void>;
   say(method: string, params?: object, extras?: object): Promise<void>;
-  /** The first line that fits, past or future, from one on. */
+  /** Waits for the first line that matches, past or future, from an index on. */
   hear(fits: (line: Line) => boolean, from?: number): Promise<Line>;
   close(): void;
 }
@@ -83,7 +83,7 @@ class Ear {
   }
 }
 
-/** A client on a real socket that speaks bytes. */
+/** A client on a real socket, which sends bytes. */
 export class SocketClient implements Client {
   readonly socket: Socket;
   readonly closed: Promise<void>;
@@ -98,7 +98,7 @@ export class SocketClient implements Client {
     });
     const client = new SocketClient(socket);
     onTestFinished(() => client.close());
-    // The link hears once it has answered.
+    // The link is subscribed once it has answered.
     await client.say('get_status', undefined, { request_id: 'hello' });
     await client.hear((line) => line.request_id === 'hello');
     client.#ear.heard.length = 0;
@@ -111,7 +111,7 @@ export class SocketClient implements Client {
     socket.on('error', () => {});
     socket.setEncoding('utf8');
     socket.on('data', (text) => this.#take(String(text)));
-    // Both sides have said all.
+    // Both sides have ended.
     socket.on('end', () => socket.end());
   }
 
@@ -181,7 +181,7 @@ export class ProcessClient implements Client {
   }
 }
 
-/** What counts in a comparison: the event and its data. */
+/** The compared part of a line: the event and its data. */
 export function told(lines: readonly Line[]): readonly unknown[] {
   return lines.map(({ event, data }) => [event, data]);
 }

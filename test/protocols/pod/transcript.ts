@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A line of a transcript in the page: whose it is, and which way it goes. */
+/** A line of a transcript in the page: its client and its direction. */
 export interface Step {
   readonly client: string;
   readonly direction: '→' | '←';
@@ -27,7 +27,7 @@ export class Names {
   readonly #known = new Map<string, string>();
   #count = 0;
 
-  /** A line with its ids as names; `seq` is left out, its order is checked elsewhere. */
+  /** A line with placeholders for its ids, without `seq`, whose order is checked elsewhere. */
   normal(text: string): unknown {
     const named = text.replaceAll(UUID, (id) => this.#nameOf(id)).replaceAll(TIME, 'TIME');
     const value = JSON.parse(named) as { seq?: number };
@@ -36,7 +36,7 @@ export class Names {
     return { ...value, isNumbered };
   }
 
-  /** What a name of another transcript stands for in this one. */
+  /** The value of another transcript's placeholder in this one. */
   translate(text: string, from: Names): string {
     return text.replaceAll(UUID, (id) => this.#idOf(from.#nameOf(id)) ?? id);
   }

@@ -19,7 +19,7 @@ const LOOK: Answer = {
   ],
   usage: { inputTokens: 25, outputTokens: 30 },
 };
-/** Slow enough to be paused in its middle. */
+/** Slow enough to be paused while it streams. */
 const SLOW_LOOK: Answer = {
   parts: [{ text: 'Look.' }, { toolCall: { id: 'call_123', name: 'ls', arguments: { path: '.' } } }],
   usage: { inputTokens: 25, outputTokens: 30 },
@@ -39,15 +39,15 @@ const TOUCH: Answer = {
   usage: { inputTokens: 25, outputTokens: 30 },
 };
 
-/** What has to be so before a transcript of the page begins. */
+/** The preconditions of a transcript of the page. */
 interface Scenario {
   readonly script: readonly Answer[];
   readonly agent?: AgentWish;
   /** Clients that have subscribed. */
   readonly subscribed?: readonly string[];
-  /** Done by somebody else, before the clients are there. */
+  /** Done by another client before the clients connect. */
   readonly before?: (client: Client) => Promise<void>;
-  /** Has lines that only bytes can be. */
+  /** Contains lines that can only be sent as bytes. */
   readonly isRaw?: boolean;
 }
 
@@ -148,7 +148,7 @@ async function play(
     const one = clients.get(name);
     if (one === undefined) throw new Error(`there is no client ${name}`);
     if (direction === '→') {
-      // In the page and here the same id has another value.
+      // The same id has different values in the page and here.
       await one.client.send(real.translate(text, page));
       continue;
     }
@@ -157,12 +157,12 @@ async function play(
     const line = await one.client.hear(() => true, at);
     expected.push({ name, ...(page.normal(text) as object) });
     actual.push({ name, ...(real.normal(JSON.stringify(line)) as object) });
-    // At the first difference, before it waits for what will never come.
+    // Fails at the first difference, before it waits for a line that never comes.
     if (JSON.stringify(expected.at(-1)) !== JSON.stringify(actual.at(-1))) expect(actual).toEqual(expected);
   }
   expect(actual).toEqual(expected);
   for (const { client, read } of clients.values()) {
-    // Nothing else was told.
+    // No other line was received.
     await client.say('get_status', undefined, { request_id: 'end' });
     await client.hear(({ request_id: id }) => id === 'end');
     expect(client.heard.slice(read, -1)).toEqual([]);

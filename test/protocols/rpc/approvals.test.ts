@@ -80,7 +80,7 @@ describe('an approval', () => {
       );
     const from = client.lines.length;
     expect(await client.ask(command)).toMatchObject({ success: command === 'abort' });
-    // The prompt of the other client is a run of its own, and asks.
+    // The prompt of the other client is a separate run that requests approval.
     await client.hear(({ method }) => method === 'select', from);
     expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
   });

@@ -2,10 +2,10 @@ import type { JsonObject } from '../../../src/base/index.ts';
 
 export type Line = JsonObject & { readonly type: string };
 
-/** A client of the protocol, however it is connected: writes lines, and keeps every line that comes back. */
+/** A client of the protocol, however it is connected: writes lines, and stores every line that it receives. */
 export class Client {
   readonly lines: Line[] = [];
-  /** The numbers of the events, which the lines are kept without. */
+  /** The numbers of the events, which are removed from the stored lines. */
   readonly numbers: number[] = [];
   readonly #write: (bytes: string | Uint8Array) => void;
   #rest = '';
@@ -21,7 +21,7 @@ export class Client {
     return this.lines.map(({ type }) => type);
   }
 
-  /** As the client's bytes. */
+  /** Sends raw bytes. */
   write(bytes: string | Uint8Array): void {
     this.#write(bytes);
   }
@@ -37,14 +37,14 @@ export class Client {
     return this.hear((line) => line.type === 'response' && line.id === id);
   }
 
-  /** The data of a command that must succeed. */
+  /** Returns the data of a command that must succeed. */
   async get(type: string, fields: object = {}): Promise<JsonObject> {
     const { success, data, error } = await this.ask(type, fields);
     if (success !== true) throw new Error(`${type} failed: ${String(error)}`);
     return data as JsonObject;
   }
 
-  /** The first line that fits, past or future, from a position on. */
+  /** Waits for the first line that matches, past or future, from an index on. */
   async hear(fits: (line: Line) => boolean, from = 0): Promise<Line> {
     for (let at = from; ; ) {
       const heard = this.lines.slice(at).find(fits);
@@ -55,7 +55,7 @@ export class Client {
     }
   }
 
-  /** Prompts, and gives all lines until the agent is quiet. */
+  /** Prompts, and returns all lines until the agent is idle. */
   async run(message: string, fields: object = {}): Promise<readonly Line[]> {
     const from = this.lines.length;
     this.send({ type: 'prompt', message, ...fields });
@@ -67,7 +67,7 @@ export class Client {
     return this.hear(({ type }) => type === 'agent_settled', from);
   }
 
-  /** What the other side says, as it comes. */
+  /** Handles received bytes. */
   protected take(text: string): void {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
@@ -79,7 +79,7 @@ export class Client {
     this.#ring();
   }
 
-  /** Nothing more will come. */
+  /** No more output follows. */
   protected over(why: string): void {
     this.#end = why;
     this.#ring();

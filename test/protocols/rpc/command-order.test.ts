@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CommandOrder } from '../../../src/protocols/rpc/link/command-order.ts';
 
-/** Something that waits until the test lets it go. */
+/** A promise that the test resolves. */
 function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {
@@ -10,7 +10,7 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
   return { open, opened };
 }
 
-/** An order in which every wait that is said to be long lets others pass at once, and what was done in it. */
+/** A CommandOrder without a grace period, and a record of what ran. */
 function stage(graceMs = 0) {
   const order = new CommandOrder(graceMs);
   const done: string[] = [];

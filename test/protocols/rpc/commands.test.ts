@@ -10,7 +10,7 @@ import { describeOnEach } from './stages.ts';
 const SHORT = { parts: [{ text: 'ok' }] };
 const STALLED: Answer = { parts: [{ text: 'a few words, and then nothing more' }], fault: { kind: 'stall' } };
 
-/** The model of the stage, as clients are shown it. */
+/** The model of the stage, as clients receive it. */
 const modelOf = ({ baseUrl }: Staged) => ({
   id: 'sim',
   name: 'Sim',
@@ -244,7 +244,7 @@ describeOnEach((stage) => {
       expect(bodies[1]).toContain('"text":"word ');
       expect(bodies[1]).toContain('[Request interrupted by user]\\n\\nagain');
       expect(bodies[1]).not.toContain('hm');
-      // As another program would find it.
+      // As another program would read it.
       await client.get('new_session');
       await client.get('switch_session', { sessionPath: sessionFile });
       expect((await client.get('get_messages')).messages).toMatchObject([
@@ -441,7 +441,7 @@ describeOnEach((stage) => {
       expect(after).toMatchObject({ messageCount: 0, steeringMode: 'all' });
       expect(after).not.toHaveProperty('sessionName');
       expect(after.sessionId).not.toBe(before.sessionId);
-      // Nothing is written for a session that nobody uses.
+      // Nothing is written for an unused session.
       expect(existsSync(String(after.sessionFile))).toBe(false);
       await client.run('here');
       const [header] = readFileSync(String(after.sessionFile), 'utf8').split('\n');
@@ -624,7 +624,7 @@ describeOnEach((stage) => {
       expect(lines.filter(({ type }) => type === 'agent_end')).toHaveLength(4);
       expect(lines.filter(({ type }) => type === 'agent_settled')).toHaveLength(1);
       expect(lines.filter(({ message }) => (message as Line | undefined)?.role === 'user')).toHaveLength(2);
-      // A reminder is no message of a person's, and nobody branches there.
+      // A reminder is not a user message, so it is not a branch point.
       const reminded = ['custom', 'assistant'];
       expect(await rolesOf(client)).toEqual(['user', 'assistant', ...reminded, ...reminded, ...reminded]);
       expect(await client.get('get_session_stats')).toMatchObject({ userMessages: 1, assistantMessages: 4 });

@@ -11,7 +11,7 @@ interface Desk {
   readonly client: (...args: readonly string[]) => Program;
 }
 
-/** A home whose configuration names an account with two models that reason, and the first of them as the default. */
+/** A home directory whose configuration has an account with two reasoning models, the first of which is the default. */
 async function context(way: 'in process' | 'in a daemon' = 'in process'): Promise<Desk> {
   const sim = await startSim({ script: () => ({ parts: [{ text: 'ok' }] }) });
   onTestFinished(() => sim.close());
@@ -143,7 +143,7 @@ describe('a continued session', () => {
   });
 });
 
-/** As pi writes it: a model, a level, a question and its answer. */
+/** As pi writes it: a model, a level, a prompt and its answer. */
 function writePiSession(cwd: string, model: { readonly provider: string; readonly modelId: string }): string {
   const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
   const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost };

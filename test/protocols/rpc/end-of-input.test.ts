@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../../cli/polypod.ts';
 import type { Line } from './client.ts';
 import { Program } from './program.ts';
 
-/** An extension that takes longer to let the client leave a session than a `bash` may take after the end of the input. */
+/** An extension that delays a session change for longer than a `bash` may take after the end of the input. */
 const SLOW_SWITCH = `
   export default ({ on }) =>
     on('session_before_switch', () => new Promise((resolve) => setTimeout(resolve, 3000, {})));

@@ -9,17 +9,17 @@ import { describeOnEach } from './stages.ts';
 const bash = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
 const ECHO = bash('echo hi');
 
-/** A command that waits until the test lets it go. */
+/** A command that runs until the test ends it. */
 const UNTIL_GO = 'until [ -e go ]; do sleep 0.02; done';
 const go = (cwd: string): void => writeFileSync(join(cwd, 'go'), '');
 
-/** How a run begins, an answer of text goes, and a run ends. */
+/** The events at the start of a run, of a text answer, and at the end of a run. */
 const BEGUN = ['prompt ok', 'agent_start', 'turn_start', 'message_start user', 'message_end user'];
 const TEXT = ['  text_start', '  text_delta', '  text_end'];
 const ANSWER = ['message_start assistant stop', ...TEXT, 'message_end assistant stop'];
 const FAILED = ['message_start assistant stop', 'message_end assistant error', 'turn_end 0'];
 
-/** The first call in an answer so far. */
+/** The first call in a partial answer. */
 function callIn({ message }: Line) {
   const content = objectOf(message).content as readonly unknown[];
   return objectOf(content.find((block) => objectOf(block).type === 'toolCall'));
@@ -53,7 +53,7 @@ describeOnEach((stage) => {
         const { command } = objectOf(callIn(line).arguments);
         return typeof command === 'string' ? [command] : [];
       });
-      // A busy machine may read several pieces at once.
+      // A busy machine may merge several pieces.
       expect(new Set(commands).size).toBeGreaterThan(1);
       for (const [at, command] of commands.entries()) expect(commands[at + 1] ?? command).toMatch(command);
     });
@@ -609,7 +609,7 @@ function updates(lines: readonly Line[]) {
     .map((line) => objectOf(line.assistantMessageEvent));
 }
 
-/** What people said, in order. */
+/** The texts of the user messages, in order. */
 function said(lines: readonly Line[]): readonly string[] {
   return lines
     .filter(({ type, message }) => type === 'message_end' && objectOf(message).role === 'user')

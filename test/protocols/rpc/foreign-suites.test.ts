@@ -7,7 +7,7 @@ import { arrayOf, objectOf, stringOf, type JsonObject } from '../../../src/base/
 import { type Sim, startSim } from '../../../src/sim/index.ts';
 import { MAIN } from '../../cli/polypod.ts';
 
-/** Everything that pi's and xcsh's own tests of their RPC mode check, with pi's client before the built program. */
+/** Everything that pi's and xcsh's own tests of their RPC mode check, with pi's client and the built program. */
 describe("the checks of pi's and xcsh's own RPC tests", () => {
   let sim: Sim;
   let home: string;
@@ -15,7 +15,7 @@ describe("the checks of pi's and xcsh's own RPC tests", () => {
   let pi: RpcClient;
 
   beforeAll(async () => {
-    // Says what the last command printed, else what it was told to say.
+    // Repeats the output of the last command, else the requested text.
     sim = await startSim({ script: ({ body }) => ({ parts: [{ text: answerTo(JSON.stringify(body)) }] }) });
     home = mkdtempSync(join(tmpdir(), 'polypod-foreign-'));
     agentDirectory = join(home, 'agent');
@@ -40,7 +40,7 @@ describe("the checks of pi's and xcsh's own RPC tests", () => {
     rmSync(home, { recursive: true, force: true });
   });
 
-  /** The entries of the one session file, at the one place where pi and xcsh look for it. */
+  /** The entries of the only session file, in the directory where pi and xcsh look for it. */
   function entries(): readonly JsonObject[] {
     const sessions = join(agentDirectory, 'sessions');
     const [directory = ''] = readdirSync(sessions);
@@ -129,7 +129,7 @@ describe("the checks of pi's and xcsh's own RPC tests", () => {
     await pi.newSession();
     expect((await pi.getState()).messageCount).toBe(0);
     await pi.promptAndWait('once more');
-    // xcsh's tests do not wait for the end of the program.
+    // xcsh's tests do not wait until the program has exited.
     const stopped = pi.stop();
     rmSync(agentDirectory, { recursive: true, maxRetries: 20, retryDelay: 50 });
     await stopped;

@@ -1,7 +1,7 @@
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import type { Line } from './client.ts';
 
-/** Lines in short, for comparing an order; deltas that follow each other count once, since how many there are is free. */
+/** A short form of lines, to compare their order. Consecutive deltas count once, since their number is not fixed. */
 export function gist(lines: readonly Line[]): readonly string[] {
   const short = lines.map(shortly);
   return short.filter((text, at) => !(text.endsWith('_delta') && short[at - 1] === text));

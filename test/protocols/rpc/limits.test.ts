@@ -10,7 +10,7 @@ import { Program } from './program.ts';
 const TOUCH = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
 const SIM = ['--model', 'sim/offline'];
 
-/** Starts hosts of one user: in a process of their own each, or all before a daemon. */
+/** Starts hosts of one user: each in its own process, or all with one daemon. */
 async function hosts(where: 'in its process' | 'in the daemon') {
   if (where === 'in its process') {
     const home = temporaryDirectory();
@@ -26,7 +26,7 @@ async function toolsOf(program: Program): Promise<readonly string[]> {
   return (Array.isArray(dumpTools) ? dumpTools : []).map((tool: unknown) => String(objectOf(tool).name));
 }
 
-/** What becomes of a call that the model makes although it was not offered the tool. */
+/** The result of a call to a tool that the model was not offered. */
 async function calling(program: Program): Promise<JsonObject> {
   const lines = await program.run(TOUCH);
   return lines.find(({ type }) => type === 'tool_execution_end') ?? {};
@@ -60,7 +60,7 @@ describe.each(['in its process', 'in the daemon'] as const)('a host that removes
       expect(await calling(limited)).toMatchObject(REFUSED);
       await limited.get('new_session');
       expect(await calling(limited)).toMatchObject(REFUSED);
-      // A session that had all tools so far.
+      // A session that had all tools before.
       await limited.get('switch_session', { sessionPath: String(sessionFile) });
       expect((await toolsOf(limited)).toSorted()).toEqual(tools.toSorted());
       expect(await calling(limited)).toMatchObject(REFUSED);
@@ -70,12 +70,12 @@ describe.each(['in its process', 'in the daemon'] as const)('a host that removes
       expect(await calling(again)).toMatchObject(REFUSED);
       await again.get('clone');
       expect(await calling(again)).toMatchObject(REFUSED);
-      // A command of the host's own is no tool of the agent.
+      // A bash command of the host is not a tool of the agent.
       expect(await again.get('bash', { command: 'echo mine' })).toMatchObject({ output: 'mine\n' });
       await again.end();
       expect(existsSync(join(home, 'made.txt'))).toBe(false);
 
-      // The limit was the host's: another host of the session is not bound by it.
+      // The limit was the host's: it does not apply to another host of the session.
       const other = host('--session', String(sessionFile));
       expect(await calling(other)).toMatchObject({ toolName: 'bash', isError: false });
       expect(existsSync(join(home, 'made.txt'))).toBe(true);

@@ -5,7 +5,7 @@ import { GrowingMessage } from '../../../src/protocols/rpc/encode/growing-messag
 import { MessageUpdates } from '../../../src/protocols/rpc/encode/message-updates.ts';
 import { Outbox } from '../../../src/protocols/rpc/encode/outbox.ts';
 
-/** The updates of one answer, at a time that only moves when the test moves it. */
+/** The updates of one answer, with a clock that the test advances. */
 function stage() {
   const stream = new PassThrough();
   const lines: { message: unknown; assistantMessageEvent: unknown }[] = [];

@@ -38,7 +38,7 @@ const responses = {
   ),
 };
 
-/** A provider whose first answer breaks off with a failure in the stream, and whose second is whole. */
+/** A provider whose first answer fails within the stream, and whose second is complete. */
 async function failingOnce(first: string, second: string): Promise<{ url: string; requests: () => number }> {
   let requests = 0;
   const server = createServer((request, response) => {

@@ -13,7 +13,7 @@ interface Setup {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The built program in a home of its own, with a configuration. */
+/** The built program in its own home directory, with a configuration. */
 function program(
   args: readonly string[],
   { accounts = {}, models = [], files = {}, env = {} }: Setup = {},
@@ -27,7 +27,7 @@ function program(
   return new Program(args, { ...env, HOME: home, POLYPOD_CONFIG: configFile });
 }
 
-/** A provider that answers in a word, and keeps the headers that it was asked with. */
+/** A provider that answers with one word, and stores the request headers. */
 async function provider(): Promise<{ readonly url: string; readonly asked: IncomingHttpHeaders[] }> {
   const asked: IncomingHttpHeaders[] = [];
   const answer = [
@@ -159,7 +159,7 @@ describe('--api-key', () => {
     });
     await client.run('hi');
     expect(asked.map((headers) => headers['x-api-key'])).toEqual(['sk-given']);
-    // No program that the agent runs finds it.
+    // Programs that the agent runs do not receive it.
     expect(String((await client.get('bash', { command: 'env' })).output)).not.toContain('sk-given');
     const { stderr } = await client.end();
     expect(stderr).toContain('a key on the command line can be seen by others');
@@ -188,7 +188,7 @@ describe('--models', () => {
       { model: { provider: 'yours', id: 'one' }, isScoped: true },
       { model: { id: 'two' }, thinkingLevel: 'high', isScoped: true },
     ]);
-    // All models stay available: the scope is for cycling.
+    // All models stay available: the scope is only for cycling.
     const { models } = await client.get('get_available_models');
     expect(models).toHaveLength(5);
     expect(await client.ask('set_model', { provider: 'mine', modelId: 'other' })).toMatchObject({

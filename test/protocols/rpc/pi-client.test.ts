@@ -4,7 +4,7 @@ import { RpcClient } from '@mariozechner/pi-coding-agent';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MAIN, temporaryDirectory } from '../../cli/polypod.ts';
 
-/** Which of the client's methods the tests have called. */
+/** The methods of the client that the tests have called. */
 const called = new Set<string>();
 
 function noted(pi: RpcClient): RpcClient {
@@ -37,7 +37,7 @@ describe("pi's own client", () => {
     const { pi } = await client();
     const events = await pi.promptAndWait('hi [[sim text=Hello]]');
     const types = events.map(({ type }) => type);
-    // `ready` is among them only when pi listens before it comes.
+    // `ready` is included only if pi listens before it arrives.
     expect(types.filter((type) => !['ready', 'message_update'].includes(type))).toEqual([
       'agent_start',
       'turn_start',

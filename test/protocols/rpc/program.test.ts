@@ -8,10 +8,10 @@ import { polypod, temporaryDirectory } from '../../cli/polypod.ts';
 import { gist } from './gist.ts';
 import { Program, stageProgram } from './program.ts';
 
-/** More than a line may have. */
+/** Longer than the maximum line. */
 const GIANT = 65 * 1024 * 1024;
 
-/** The lines among any bytes, as far as they are more than blanks. */
+/** The lines in any bytes that are not blank. */
 function splitAtLineEnds(bytes: Buffer): readonly Buffer[] {
   const ends = [...bytes.entries()].flatMap(([at, byte]) => (byte === 10 ? [at] : []));
   return [-1, ...ends]
@@ -19,12 +19,12 @@ function splitAtLineEnds(bytes: Buffer): readonly Buffer[] {
     .filter((line) => line.toString('utf8').trim() !== '');
 }
 
-/** Whether the run in a session file is over. */
+/** Whether the run in a session file has ended. */
 function isEnded(file: string): boolean {
   return existsSync(file) && readFileSync(file, 'utf8').includes('"customType":"polypod.run-end"');
 }
 
-/** Resolves when a process has had nothing to do for a while. */
+/** Resolves when a process has been idle for a while. */
 async function resting(pid: number): Promise<void> {
   const spent = () =>
     readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13).join();
@@ -106,7 +106,7 @@ describe('polypod --mode rpc', () => {
       [{ parts: [], pace: { deltas, chunkSize: size, batch: 50 } }],
       {},
       {
-        // Less than all that is going to be said.
+        // Less than the complete output.
         NODE_OPTIONS: '--max-old-space-size=64',
       },
     );
@@ -277,7 +277,7 @@ describe('a session in RPC mode', () => {
   });
 });
 
-/** The socket comes a moment after the program is ready. */
+/** The socket is created shortly after `ready`. */
 async function connected(path: string): Promise<Socket> {
   for (;;) {
     const socket = connect(path);

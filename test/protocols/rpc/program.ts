@@ -12,7 +12,7 @@ export interface InPipes extends Staged {
   readonly client: Program;
 }
 
-/** The built program over real pipes. It is ready, and its first line is taken away. */
+/** The built program over real pipes, after its first line, `ready`, was removed. */
 export async function stageProgram(
   script: Script,
   wishes: Wishes = {},
@@ -54,7 +54,7 @@ function argumentsFor(wishes: Wishes, home: string): readonly string[] {
   ];
 }
 
-/** A clock for which a minute is a moment; what is shorter takes its time. */
+/** A clock that shortens minutes and leaves shorter times unchanged. */
 const HASTE = encodeURIComponent(`
   const { setTimeout } = globalThis;
   globalThis.setTimeout = (wake, ms, ...rest) => setTimeout(wake, ms >= 60_000 ? ms / 1000 : ms, ...rest);

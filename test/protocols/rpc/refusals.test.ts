@@ -31,7 +31,7 @@ describeOnEach((stage) => {
         ['set_auto_compaction', {}],
         ['set_auto_retry', { enabled: 'yes' }],
         ['bash', {}],
-        // The system refuses these, not we.
+        // Refused by the system, not by our code.
         ['export_html', { outputPath: join(cwd, 'directory') }],
         ['export_html', { outputPath: join(cwd, 'missing/directory/page.html') }],
         ['export_html', { outputPath: 'a\0b' }],

@@ -22,7 +22,7 @@ interface Relayed {
   readonly health: () => Promise<Health>;
 }
 
-/** A daemon with the simulated model, and clients that find it. */
+/** A daemon with the simulated model, and clients that connect to it. */
 async function relayed(config = ''): Promise<Relayed> {
   const here = await site();
   here.configure(config);
@@ -39,7 +39,7 @@ function socketIn({ env }: Pick<Site, 'env'>, ...names: readonly string[]): stri
   return join(dataPathsFrom(env).runtimeDirectory, ...names);
 }
 
-/** A pod's socket comes a moment after the pod. */
+/** A pod's socket is created shortly after the pod. */
 async function connected(path: string): Promise<Socket> {
   for (;;) {
     const socket = await connectUnix(path);
@@ -49,7 +49,7 @@ async function connected(path: string): Promise<Socket> {
   }
 }
 
-/** All that comes, up to a text. */
+/** Everything received up to a text. */
 async function heardOn(socket: Socket, text: RegExp): Promise<string> {
   let told = '';
   for await (const chunk of socket.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
@@ -68,7 +68,7 @@ describe('with a running daemon, polypod --mode rpc', () => {
     await pi.start();
     onTestFinished(() => pi.stop());
     const events = await pi.promptAndWait('hi [[sim text=Hello]]');
-    // `ready` is among them only when pi listens before it comes.
+    // `ready` is included only if pi listens before it arrives.
     expect(events.map(({ type }): string => type).find((type) => type !== 'ready')).toBe('agent_start');
     expect(events.map(({ type }) => type).filter((type) => type === 'agent_end')).toHaveLength(1);
     expect(await pi.getLastAssistantText()).toBe('Hello');
@@ -194,7 +194,7 @@ describe('the RPC relay', () => {
     expect(stderr).toBe(
       'the daemon ended the link: see polypod status and polypod logs; the session is kept\n',
     );
-    // What it left behind is nobody's: the next one does without it.
+    // The next process ignores the stale socket.
     expect(await client('--offline').get('get_state')).toMatchObject({ messageCount: 0 });
   });
 

@@ -59,7 +59,7 @@ describe('with PI_CODING_AGENT_DIR set', () => {
     const program = new Program([], { ...env, XCSH_CODING_AGENT_DIR: join(home, 'agent') });
     await program.run('one [[sim text=first]]');
     const { sessionFile } = await program.get('get_state');
-    // As xcsh calls the directory for the home directory.
+    // xcsh's name for the directory of the home directory.
     expect(dirname(String(sessionFile))).toBe(join(home, 'agent/sessions/-'));
     expect(readFileSync(String(sessionFile), 'utf8')).toContain('"text":"first"');
     await program.get('new_session');
@@ -74,7 +74,7 @@ describe('--session', () => {
   it('creates a missing file, and continues an existing one', async () => {
     const home = temporaryDirectory();
     const env = { HOME: home };
-    // Without --model: a session that is given settings is written anyway.
+    // Without --model: a session with settings is written anyway.
     const first = new Program(['--offline', '--session', 'NEW.jsonl'], env);
     const file = join(home, 'NEW.jsonl');
     expect(await first.get('get_state')).toMatchObject({ sessionFile: file, messageCount: 0 });

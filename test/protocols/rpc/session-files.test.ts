@@ -64,7 +64,7 @@ describe('switch_session', () => {
         success: false,
         error: expect.stringContaining(error) as unknown,
       });
-    // The run that was under way still is.
+    // The run is still in progress.
     expect(await program.get('get_state')).toMatchObject({
       sessionFile: state.sessionFile,
       isStreaming: true,
@@ -86,7 +86,7 @@ describe('switch_session', () => {
     expect(await program.get('get_state')).toMatchObject({ sessionFile: path, messageCount: 0 });
     await program.run('hi [[sim text=Hello]]');
     expect(readFileSync(path, 'utf8')).toContain('"text":"Hello"');
-    // A new session that nobody used leaves nothing.
+    // An unused new session leaves nothing.
     await program.get('new_session');
     const { sessionFile: unused } = await program.get('get_state');
     await program.get('switch_session', { sessionPath: path });

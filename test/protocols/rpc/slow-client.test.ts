@@ -14,7 +14,7 @@ describe('a client that stops reading', () => {
     client.send({ type: 'prompt', message: 'write' });
     for await (const watched of pod.watch())
       if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'run-end')) break;
-    // What one step of the run says may hold the text several times; all that it said would be hundreds of times as much.
+    // One step of the run may contain the text several times; the complete output would contain it hundreds of times.
     expect(client.unread).toBeLessThan(20 * DELTAS * 20);
     client.resume();
     await client.quiet();
@@ -23,7 +23,7 @@ describe('a client that stops reading', () => {
       .filter(({ type }) => type === 'text_delta');
     expect(deltas.map(({ delta }) => delta).join('')).toHaveLength(DELTAS * 20);
     const bytes = client.lines.reduce((sum, line) => sum + JSON.stringify(line).length, 0);
-    // Every delta by itself would be thousands of times the text.
+    // Unmerged deltas would be thousands of times the text.
     expect(bytes).toBeLessThan(60 * DELTAS * 20);
     await client.run('more');
   });

@@ -18,7 +18,7 @@ export interface InProcess extends Staged {
 const NEVER_READ = '/nobody/reads/this.yaml';
 const URL = 'http://127.0.0.1';
 
-/** The door as it is, over two streams. */
+/** The real door over two streams. */
 export async function stage(script: Script, wishes: Wishes = {}): Promise<InProcess> {
   const rules = wishes.isAsking === true ? [] : ([{ tool: 'bash', action: 'auto' }] as const);
   const { host, cwd } = await podStage(script, { agent: { rules } });
@@ -72,7 +72,7 @@ const OFFERED = {
   contextWindow: 100_000,
 } as const;
 
-/** A client in the same process, which may stop reading. */
+/** A client in the same process that can stop reading. */
 export class StreamClient extends Client {
   served: Promise<void> = Promise.resolve();
   readonly #input: PassThrough;
@@ -94,7 +94,7 @@ export class StreamClient extends Client {
     return this.#stop.signal;
   }
 
-  /** Bytes that wait for it. */
+  /** The number of unread bytes. */
   get unread(): number {
     return this.#output.readableLength + this.#output.writableLength;
   }

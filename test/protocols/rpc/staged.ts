@@ -1,23 +1,23 @@
 import type { Script } from '../../../src/sim/index.ts';
 import type { Client } from './client.ts';
 
-/** A client before an agent whose model does what a script says. */
+/** A client of an agent whose model follows a script. */
 export interface Staged {
   readonly client: Client;
   readonly cwd: string;
-  /** Where the model is. */
+  /** The URL of the model. */
   readonly baseUrl: string;
   readonly version: string;
   readonly configFile: string;
 }
 
-/** What a host may wish, however it is connected. */
+/** The options of a host, however it is connected. */
 export interface Wishes {
-  /** Nothing is kept. */
+  /** Sessions are only in memory. */
   readonly inMemory?: boolean;
   readonly hasOneModel?: boolean;
   readonly echoErrors?: boolean;
-  /** Commands are asked about. */
+  /** Commands require approval. */
   readonly isAsking?: boolean;
   readonly rules?: readonly {
     readonly name: string;
@@ -27,7 +27,7 @@ export interface Wishes {
   /** The code of an extension. */
   readonly extension?: string;
   readonly emitsTitle?: boolean;
-  /** What takes a minute takes a moment. */
+  /** Shortens delays of a minute. */
   readonly isHasty?: boolean;
 }
 

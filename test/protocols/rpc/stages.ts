@@ -8,7 +8,7 @@ const STAGES: readonly (readonly [string, Stage])[] = [
   ['over the pipes of the built program', (script, wishes) => stageProgram(script, wishes)],
 ];
 
-/** Says the same of every way to be connected. */
+/** Runs the same tests for every kind of connection. */
 export function describeOnEach(body: (stage: Stage) => void): void {
   describe.each(STAGES)('%s', (_, stage) => body(stage));
 }

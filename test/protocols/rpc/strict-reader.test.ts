@@ -8,7 +8,7 @@ import { violations } from './strict-reader.ts';
 const OK = { parts: [{ text: 'ok' }] };
 const call = (name: string, args: object): Answer => ({ parts: [{ toolCall: { name, arguments: args } }] });
 
-/** Plays a session, and reads all that the program wrote as a strict client does: every byte of its output. */
+/** Plays a session, and validates every byte of the program's output as a strict client does. */
 async function read(
   script: readonly Answer[],
   play: (client: Program) => Promise<unknown>,

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, stringOf } from '../../../src/base/index.ts';
 
 /**
- * What the strictest clients of the protocol believe, and end their session over when it is not so: the Python client of
- * xcsh, which checks what it reads, and the client of pi 1.5, which looks into every acknowledgement.
+ * What the strictest clients of the protocol validate, and end their session over: the Python client of xcsh, which checks everything it
+ * reads, and the client of pi 1.5, which reads every acknowledgement.
  */
 type Check = (value: unknown, at: string) => readonly string[];
 
@@ -32,7 +32,7 @@ const either =
 
 type Checks = Readonly<Record<string, Check>>;
 
-/** An object with these keys; others are let be, and a key that may be missing is never null. */
+/** An object with these keys. Other keys are ignored, and an optional key is never null. */
 const fields =
   (required: Checks, optional: Checks = {}): Check =>
   (value, at) => {
@@ -42,7 +42,7 @@ const fields =
     return [...missing, ...given.flatMap(([key, check]) => check(value[key], `${at}.${key}`))];
   };
 
-/** An object of one of several kinds, told by the word under a key. A kind that is not known is a violation. */
+/** An object of one of several kinds, selected by the value of a key. An unknown kind is a violation. */
 const kinds =
   (key: string, known: Readonly<Record<string, Check>>): Check =>
   (value, at) => {
@@ -283,14 +283,14 @@ const LINE = kinds('type', {
   host_tool_cancel: fields({ id: text, targetId: text }),
 });
 
-/** What a strict reader finds wrong with what a program has said since its start. */
+/** The violations that a strict reader finds in the output of a program since its start. */
 export function violations(lines: readonly JsonObject[]): readonly string[] {
   const first = lines[0]?.type === 'ready' ? [] : ['the first line is not ready'];
   const found = lines.flatMap((line, at) => [...LINE(line, `line ${at}`), ...nullsIn(line, `line ${at}`)]);
   return [...first, ...found, ...disorder(lines)];
 }
 
-/** What is not there is absent. Only two commands answer with null, and what tools say is their own business. */
+/** Missing values are absent. Only two commands return null, and results of tools are not checked. */
 function nullsIn(value: unknown, at: string): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((part, index) => nullsIn(part, `${at}.${index}`));
   if (!isObject(value)) return [];
@@ -302,7 +302,7 @@ function nullsIn(value: unknown, at: string): readonly string[] {
 
 const FREE = new Set(['details', 'arguments', 'args', 'parameters', 'dumpTools']);
 
-/** Everything that begins ends, in the order of a loop, a turn and a message, and quiet comes after the last loop. */
+/** Everything that starts also ends, in the order loop, turn and message, and agent_settled follows the last loop. */
 function disorder(lines: readonly JsonObject[]): readonly string[] {
   const open: string[] = [];
   return lines.flatMap((line, at) => {

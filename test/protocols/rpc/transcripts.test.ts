@@ -6,7 +6,7 @@ import { Program } from './program.ts';
 
 const PAGE = 'docs/protocols/rpc.md';
 
-/** Transcripts that show only a part of what comes: between two lines of theirs others may be. */
+/** Transcripts that show only a part of the output: other lines may come between theirs. */
 const EXCERPTS = ['queue', 'host-tool', 'approval'];
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { approval: ['--ask'] };
 
@@ -35,7 +35,7 @@ describe(PAGE, () => {
         at = program.lines.indexOf(heard) + 1;
         continue;
       }
-      // Progress of a tool may come or not, and a text in more than one piece; nothing else may.
+      // Tool updates are optional, and a text may be split; everything else must match.
       const isFree = (said: Line): boolean =>
         said.type === 'tool_execution_update' || isFurtherDelta(said, program.lines[at - 1]);
       const next = await program.hear((said) => !isFree(said), at);
@@ -50,7 +50,7 @@ function isFurtherDelta(said: Line, before: Line | undefined): boolean {
   return kind !== undefined && kind.endsWith('_delta') && kind === last;
 }
 
-/** The same, but for what the page leaves open. */
+/** Compares lines, except for what the page leaves open. */
 function fits(said: unknown, wanted: unknown): boolean {
   if (wanted === '…') return said !== undefined;
   if (Array.isArray(wanted))

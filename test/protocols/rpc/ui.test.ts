@@ -4,7 +4,7 @@ import { gist } from './gist.ts';
 import type { Stage, Wishes } from './staged.ts';
 import { describeOnEach } from './stages.ts';
 
-/** Does with its user interface what it is told, and tells what came of it. */
+/** An extension that calls the requested method of its user interface, and reports the result. */
 const EXTENSION = `
   export default function ({ ui, registerCommand, on, send }) {
     const tell = (answer) => ui.notify('answer ' + JSON.stringify(answer ?? null));
@@ -42,20 +42,20 @@ async function extended(stage: Stage, more: Wishes = {}): Promise<Client> {
   return client;
 }
 
-/** Has the extension call a method of its user interface; gives what the client is told of that. */
+/** Makes the extension call a method of its user interface; returns what the client receives. */
 async function call(client: Client, method: string, ...args: readonly unknown[]): Promise<Line> {
   const from = client.lines.length;
   client.send({ type: 'prompt', message: `/ui ${JSON.stringify([method, ...args])}` });
   return client.hear(({ type }) => type === 'extension_ui_request', from);
 }
 
-/** What the extension got for an answer. */
+/** The result that the extension received. */
 async function answerOn(client: Client, from = 0): Promise<unknown> {
   const { message } = await client.hear(({ message }) => String(message).startsWith('answer '), from);
   return JSON.parse(String(message).slice('answer '.length)) as unknown;
 }
 
-/** A method, what it is called with, and what comes of that. */
+/** A method, its arguments, and the result. */
 type Row<T = object> = readonly [string, readonly unknown[], T];
 
 describeOnEach((stage) => {

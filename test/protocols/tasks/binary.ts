@@ -10,14 +10,14 @@ import { Client } from './stage.ts';
 /** The built program as an agent over HTTP. */
 export interface AgentSite extends Site {
   readonly keyFile: string;
-  /** Starts it in the foreground and waits until it is ready; in the project's directory, on any port that is free. */
+  /** Starts it in the foreground and waits until it is ready; in the project's directory, on a free port. */
   readonly agent: (...args: readonly string[]) => Promise<Running>;
-  /** The same with more in its environment. */
+  /** The same with additional environment variables. */
   readonly agentWith: (env: Readonly<Record<string, string>>, ...args: readonly string[]) => Promise<Running>;
   readonly record: (name?: string) => AgentRecord;
-  /** A client with a key; the one that the agent has made for its user if none is given. */
+  /** A client with a key; by default the key that the agent has created for its user. */
   readonly client: (key?: string) => Client;
-  /** Makes a key by the command. */
+  /** Creates a key with `polypod keys`. */
   readonly newKey: (...args: readonly string[]) => Promise<string>;
 }
 
@@ -53,13 +53,13 @@ export async function agentSite(script: readonly Answer[] = []): Promise<AgentSi
   };
 }
 
-/** Ends a process in the background when the test is over, if it is still there. */
+/** Kills a background process when the test ends, if it is still running. */
 export function endLater(pid: number): void {
   onTestFinished(() => {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended, as it should.
+      // It has already exited, as expected.
     }
   });
 }

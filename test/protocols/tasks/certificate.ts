@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** A self-signed certificate for 127.0.0.1 and localhost, and its key: made anew each time, so none lies in the tree. */
+/** A self-signed certificate for 127.0.0.1 and localhost, and its key. Generated each time, so that none is in the repository. */
 export function selfSigned(): { readonly cert: string; readonly key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(objectId('2a8648ce3d040302'));
@@ -40,7 +40,7 @@ export function selfSigned(): { readonly cert: string; readonly key: string } {
   };
 }
 
-/** The same as cert.pem and key.pem in a directory. */
+/** Writes them as cert.pem and key.pem to a directory. */
 export function selfSignedFiles(directory: string): void {
   const { cert, key } = selfSigned();
   writeFileSync(join(directory, 'cert.pem'), cert, { mode: 0o644 });

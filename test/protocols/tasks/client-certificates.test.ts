@@ -5,7 +5,7 @@ import { agentSite, endLater } from './binary.ts';
 import { selfSigned, selfSignedFiles } from './certificate.ts';
 import { says } from './stage.ts';
 
-/** A certificate of a client and its key; it is its own authority. */
+/** A self-signed client certificate and its key. */
 function clientFiles(directory: string, name: string): { readonly cert: string; readonly key: string } {
   const { cert, key } = selfSigned();
   const files = { cert: join(directory, `${name}.pem`), key: join(directory, `${name}.key`) };
@@ -43,7 +43,7 @@ describe('an agent with --client-ca', () => {
     expect([without.code, without.stderr]).toEqual([3, expect.stringContaining('certificate')]);
     expect(without.stderr).toContain('--cert');
     const wrong = await submit('--cert', other.cert, '--key', other.key);
-    // Node only hangs up on these.
+    // Node.js only closes these connections.
     expect([wrong.code, wrong.stderr]).toEqual([3, expect.stringContaining('cannot reach')]);
     // The certificate alone is not enough.
     writeFileSync(join(here.home, 'wrong.key'), 'ppk_000000000000_wrong\n');

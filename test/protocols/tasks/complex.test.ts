@@ -6,7 +6,7 @@ import { calls, says, STALLS, type TasksStage, tasksStage } from './stage.ts';
 
 type Act = (request: SimRequest, turn: number) => Answer;
 
-/** A model that plays all roles; `turn` counts what it has said in the conversation so far. */
+/** A model that plays all roles; `turn` is the number of its answers in the conversation so far. */
 function company(roles: { readonly coordinator: Act; readonly developer?: Act; readonly reviewer?: Act }) {
   const nobody: Act = () => says('?');
   return (request: SimRequest): Answer => {
@@ -103,7 +103,7 @@ describe('a complex task', () => {
     );
     const taskId = await submit(stage);
     const ada = stage.client();
-    // The coordinator's, and the developer's that does not end.
+    // The coordinator's, and the developer's, which does not end.
     while (!stage.sim.requests.some(({ body }) => JSON.stringify(body).includes('You are the developer')))
       await new Promise((resolve) => {
         setImmediate(resolve);

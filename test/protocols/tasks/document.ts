@@ -41,7 +41,7 @@ export interface DocumentedOperation extends OperationObject {
   readonly path: string;
 }
 
-/** The OpenAPI document of an agent, with a validator of another author's for what it says. */
+/** The OpenAPI document of an agent, with a third-party validator. */
 export class ServedDocument {
   readonly document: OpenApiDocument;
   readonly #ajv = new Ajv2020({
@@ -78,7 +78,7 @@ export class ServedDocument {
     return found;
   }
 
-  /** What of a value the schema does not allow. */
+  /** The violations of a schema in a value. */
   faults(schema: JsonObject, value: unknown): string {
     const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components');
     const validate = this.#validators.get(text) ?? this.#ajv.compile(JSON.parse(text) as object);
@@ -86,7 +86,7 @@ export class ServedDocument {
     return validate(value) ? '' : this.#ajv.errorsText(validate.errors);
   }
 
-  /** The schema of a request's body. */
+  /** The schema of a request body. */
   bodySchema({ requestBody }: OperationObject): JsonObject {
     const schema = requestBody?.content['application/json']?.schema;
     const name = schema?.$ref.split('/').at(-1) ?? '';
@@ -95,7 +95,7 @@ export class ServedDocument {
     return found;
   }
 
-  /** What an answer has that the document does not say of it. */
+  /** The violations of the document in a response. */
   surprises(
     operation: OperationObject,
     { status, headers }: Pick<Response, 'status' | 'headers'>,
@@ -116,7 +116,7 @@ export class ServedDocument {
     return this.document.components.responses[reference.split('/').at(-1) ?? ''];
   }
 
-  /** The schema without room for keys that it does not name: what is sent is to be documented. */
+  /** The schema without additional properties: everything that is sent must be documented. */
   #closed(schema: unknown): JsonObject {
     if (typeof schema !== 'object' || schema === null) return {};
     const { $ref: name } = schema as { $ref?: unknown };

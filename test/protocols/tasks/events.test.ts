@@ -7,7 +7,7 @@ import { type Client, type HeardEvent, says, STALLS, tasksStage } from './stage.
 
 const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
 
-/** The lines of a session from its first event on, as far as the log has them. */
+/** The lines of a session from its first event on, as far as they are in the log. */
 async function whole(client: Client, path: string): Promise<readonly HeardEvent[]> {
   const reader = await client.events(path);
   await reader.ended;
@@ -129,7 +129,7 @@ describe('clients that connect and disconnect while the task runs', () => {
   });
 });
 
-/** What a client has heard that takes so many events at a time and comes back for more. */
+/** Everything received by a client that reads a limited number of events per connection and then reconnects. */
 async function inPieces(client: Client, path: string, many: number): Promise<readonly HeardEvent[]> {
   const heard: HeardEvent[] = [];
   for (;;) {
@@ -143,7 +143,7 @@ async function inPieces(client: Client, path: string, many: number): Promise<rea
   }
 }
 
-/** As `polypod keys revoke` does it: another process replaces the file. */
+/** As `polypod keys revoke` does: another process replaces the file. */
 function revokeElsewhere(keyFile: string, id: string): void {
   const script = `
     const { readFileSync, renameSync, writeFileSync } = require('node:fs');
@@ -225,7 +225,7 @@ describe('the events of a session', () => {
     ]);
     await Promise.all([reader.hear('snapshot'), kept.hear('snapshot')]);
     revokeElsewhere(keyFile, other.split('_')[1] ?? '');
-    // Nobody asks for anything meanwhile.
+    // No request is sent meanwhile.
     await reader.ended;
     expect(reader.heard.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
     expect((await bare(other).get('/tasks')).status).toBe(401);

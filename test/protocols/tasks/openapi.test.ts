@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
       fc.constantFrom('$task', 's1', 'x', '..', '%00', '1', '-1', '1e9'),
       fc.string({ unit: 'binary' }),
     );
-    // Made before anything is asked: on a busy machine that takes longer than an idle connection is kept.
+    // Generated before the first request: on a busy machine that takes longer than the idle timeout of a connection.
     const input = fc.tuple(fc.nat(), fc.array(name, { minLength: 4, maxLength: 4 }), body());
     const inputs = fc.sample(input, 150);
     const served = await ServedDocument.from(ada);
@@ -96,7 +96,7 @@ describe('the OpenAPI document', () => {
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
       const text = isStream ? '' : await response.text();
       stop.abort();
-      // An address that was changed by its dots is another route's.
+      // A path with dot segments resolves to another route.
       if (new URL(response.url).pathname !== path) continue;
       const { operationId } = at;
       const surprises = response.status < 500 ? served.surprises(at, response, text) : text;
@@ -112,7 +112,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-/** Bodies that break no rule, with every key that has one. */
+/** Valid bodies, with every key that has a rule. */
 function soundBodies(cwd: string): Readonly<Record<string, JsonObject>> {
   const context = {
     workingDirectory: cwd,
@@ -163,9 +163,9 @@ describe('the rules in the OpenAPI document', () => {
         checked.push(rule);
       }
     }
-    // At the bounds, in characters and not in code units.
+    // At the limits, in characters and not in code units.
     const [submit, ticket] = [served.operation('submitTask'), served.operation('createStreamTicket')];
-    // They are enforced, so that a rule which the document leaves out is found as well.
+    // They are enforced, so that a rule which is missing in the document is found too.
     const x = (count: number): string => 'x'.repeat(count);
     for (const sessionId of ['😀'.repeat(200), x(200), x(201), 'a\u0085', 'a\nb', '\u200b', '\ud800', ' x '])
       await send(submit, task({ sessionId }));
@@ -208,7 +208,7 @@ describe('the rules in the OpenAPI document', () => {
     );
     const sent = fc.constantFrom(...Object.keys(bodies)).chain((operationId) => {
       const { context, ...sound } = bodies[operationId] ?? {};
-      // Whether a path is there and a model known is no rule of the document.
+      // Whether a path exists and a model is known is not a rule of the document.
       const known = (some: JsonObject): fc.Arbitrary<JsonObject> =>
         fc
           .tuple(
@@ -310,7 +310,7 @@ describe('the rules in the OpenAPI document', () => {
   });
 });
 
-/** Bodies from right to senseless. */
+/** Bodies from valid to senseless. */
 function body(): fc.Arbitrary<string> {
   const odd = fc.oneof(fc.jsonValue(), fc.constantFrom('chat', 'approve', 'deny', 's1', '/tmp', 0, -1, null));
   const mixed = fc

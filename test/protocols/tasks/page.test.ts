@@ -93,7 +93,7 @@ describe('the configuration on the page', () => {
   });
 });
 
-/** Asks until the answer has the state that the page shows. */
+/** Polls until the response has the state that the page shows. */
 async function settled(client: Client, path: string, state: string): Promise<Answered> {
   for (;;) {
     const got = await client.get(path);
@@ -101,7 +101,7 @@ async function settled(client: Client, path: string, state: string): Promise<Ans
   }
 }
 
-/** What the page shows, with the names in it standing for what came. */
+/** The content of the page, with its placeholders replaced by received values. */
 function bound(shown: unknown, got: unknown, names: Map<string, string>): unknown {
   if (typeof shown === 'string' && shown.startsWith('$')) return value(shown.slice(1), got, names);
   if (Array.isArray(shown))

@@ -117,7 +117,7 @@ describe('keys', () => {
       status: 429,
       body: { error: { code: 'rate_limited', message: expect.stringContaining('too many wrong keys') } },
     });
-    // Who guesses keeps nobody out, and who sends no key guesses nothing.
+    // Guessing locks out no one else, and a request without a key is not a guess.
     expect((await client().get('/tasks')).status).toBe(200);
     expect((await bare().get('/tasks')).status).toBe(401);
   });

@@ -1,4 +1,4 @@
-/** The JSON Schemas of the protocol's own document, word by word; only what they say in Japanese for people is left out. */
+/** The JSON Schemas of the protocol's own document, verbatim, without their Japanese descriptions. */
 export const SEED_SUBMIT_REQUEST = {
   type: 'object',
   properties: {
@@ -32,7 +32,7 @@ export const SEED_STATUS_REPLY = {
   required: ['taskId', 'status'],
 };
 
-/** Of errors the document has an example only. */
+/** For errors the document has only an example. */
 export const SEED_ERROR = {
   type: 'object',
   properties: {

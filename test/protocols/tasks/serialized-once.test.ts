@@ -13,7 +13,7 @@ it('a live event is serialized once for all clients of its task, also where the 
   const first = await ada.submit({ userPrompt: 'wait' });
   const second = await ada.submit({ userPrompt: 'go' });
   const readers = await Promise.all([1, 2, 3].map(() => ada.events(`/tasks/${second}/events`)));
-  // All three have caught up: what follows is live, and the same for each of them.
+  // All three have caught up: later events are live, and the same for each of them.
   for (const reader of readers) await reader.hear('queued');
   await ada.post(`/tasks/${first}/cancel`);
   for (const reader of readers) await reader.ended;

@@ -84,7 +84,7 @@ describe('the WebSocket', () => {
       await ask(again, 'subscribe', { sessionId: 's1', after: all[cut]?.id });
       await hear(again, ({ id }) => id === all.at(-1)?.id);
       const last = all.at(-1)?.seq ?? 0;
-      // Behind it stands only that the process was killed.
+      // After it follows only the event of the kill.
       const rest = told(again).filter(({ id, seq = 0 }) => id !== undefined && seq <= last);
       expect(rest).toEqual(all.slice(cut + 1));
     }
@@ -186,7 +186,7 @@ describe('the WebSocket', () => {
     const [asking, good] = [await join(), await join()];
     const streams = (): unknown => stage.door().status().streams;
     asking.socket.pause();
-    // More than fits into all the buffers on the way.
+    // More than all buffers on the way can hold.
     for (let at = 0; at < 90; at += 1)
       asking.socket.send(JSON.stringify({ method: 'status', params: { taskId } }));
     while (streams() === 2) await good.ask('unsubscribe', { sessionId: 's1' });

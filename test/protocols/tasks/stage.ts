@@ -24,17 +24,17 @@ import { MODEL, scratch, type Stage, stage } from '../../pod/stage.ts';
 export interface TasksStage extends Stage {
   readonly door: () => OpenTasks;
   readonly keyFile: string;
-  /** What the audit log has, once all of it is written. */
+  /** The audit log, once it is written completely. */
   readonly audited: () => Promise<readonly JsonObject[]>;
-  /** Makes a key. */
+  /** Creates a key. */
   readonly key: (wish?: Partial<NewKey>) => string;
-  /** A client with a key of its own, for all that ada may do. */
+  /** A client with its own key, with all permissions of ada. */
   readonly client: (wish?: Partial<NewKey>) => Client;
   readonly bare: (key?: string) => Client;
-  /** Ends the door and the host, and opens both again on the same files. */
+  /** Closes the door and the host, and opens both again on the same files. */
   readonly restart: (how?: 'shutdown' | 'kill') => Promise<Host>;
   readonly logged: string[];
-  /** What the door was opened with, for another one beside it. */
+  /** The settings of the door, to open another one. */
   readonly settings: () => TasksSettings;
 }
 
@@ -223,7 +223,7 @@ export interface HeardEvent {
   readonly line: { readonly event: string; readonly data: JsonObject; readonly seq?: number };
 }
 
-/** What a stream has told so far. */
+/** Everything that a stream has sent so far. */
 export class EventReader {
   readonly status: number;
   readonly response: Response;
@@ -277,7 +277,7 @@ export class EventReader {
         this.#wake();
       }
     } catch {
-      // Cut, by us or by them.
+      // Closed by either side.
     }
   }
 
@@ -316,10 +316,10 @@ export const calls = (name: string, args: Record<string, unknown>): Answer => ({
   parts: [{ toolCall: { name, arguments: args } }],
 });
 
-/** An answer that never ends by itself. */
+/** An answer that does not end by itself. */
 export const STALLS: Answer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
 
-/** What the server says to bytes that are sent as they are. */
+/** The response of the server to raw bytes. */
 export async function raw(url: string, text: string, rest?: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket: Socket = connectTcp(Number(port), hostname);

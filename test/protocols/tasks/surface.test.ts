@@ -30,7 +30,7 @@ const withKey = ({ key }: LimitedAgent, ...more: readonly string[]): readonly st
   ...more,
 ];
 
-/** All that the agent has written about what happened. */
+/** Everything that the agent has logged. */
 function written({ site }: LimitedAgent): string {
   const logs = join(site.dataDirectory, 'logs');
   return readdirSync(logs)
@@ -101,7 +101,7 @@ describe('the headers of a request', () => {
     expect(await send([host, key, `Authorization: Bearer ${agent.key}`])).toEqual([200, '']);
     expect(await send([key])).toEqual([400, 'malformed_request']);
     expect(await send(['Host: evil.example', key])).toEqual([403, 'host_not_allowed']);
-    // Node refuses these two itself.
+    // Node.js refuses these two itself.
     const body = ['Content-Type: application/json', 'Content-Length: 2', 'Content-Length: 3'];
     expect((await send([host, key, ...body], 'POST /submit_task'))[0]).toBe(400);
     expect(
@@ -319,7 +319,7 @@ describe('a key', () => {
     expect(both.socket.protocol).toBe('polypod');
     const alone = new WsClient(agent.url, [`bearer.${agent.key}`]);
     await expect(alone.opened).rejects.toThrow('Server sent no subprotocol');
-    // The WebSocket of Node is made after the standard of browsers.
+    // The WebSocket of Node.js implements the browser standard.
     const script = `
       const socket = new WebSocket(process.argv[1], ['polypod', process.argv[2]]);
       socket.onopen = () => { console.log(socket.protocol); process.exit(0); };

@@ -45,7 +45,7 @@ describe('lists of tasks', () => {
         break;
     const now = await restart('kill');
     expect(sorted(await listed(ada))).toEqual(sorted(expected));
-    // The pod is opened at the checkpoint, which does not have the first task.
+    // The pod is opened at the checkpoint, which does not contain the first task.
     const last = await ada.submit({ userPrompt: 'The last.' });
     await ada.done(last);
     expect((await listed(ada)).map(({ taskId }) => String(taskId)).toSorted()).toEqual(
@@ -97,7 +97,7 @@ describe('a denied command', () => {
     await check();
     await host.sessions.rebuild();
     await check();
-    // The events of a task that was denied end, too.
+    // The event stream of a denied task ends, too.
     const events = await ada.events(`/tasks/${asked}/events`);
     await events.ended;
     expect(events.names.at(-1)).toBe('run_end');

@@ -272,7 +272,7 @@ describe('the status of a task', () => {
       await ada.until(taskId, 'waiting_approval');
       const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
       told.push((await ada.get(`/tasks/${taskId}/status`)).body.progress);
-      // A decision is recorded before its request is answered, so the next status is not the one before it.
+      // A decision is recorded before its response, so the next status is newer.
       await ada.post(`/approvals/${body.approvals[0]?.approvalId}/decide`, { decision: 'deny' });
     }
     expect(told).toEqual([25, 99, 99]);

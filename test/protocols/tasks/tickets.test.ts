@@ -34,7 +34,7 @@ describe('a stream ticket', () => {
     const again = await page.get(url);
     expect(again).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
     expect(JSON.stringify(again.body)).toContain('it was used, has expired, or its key was revoked');
-    // Where the stream broke off another ticket goes on.
+    // Another ticket resumes where the stream broke.
     const next = await ticketFor(ada, { taskId });
     const numbered = reader.heard.filter(({ id }) => id !== undefined);
     const rest = await page.events(`${next.url}&after=${numbered[1]?.id}`);

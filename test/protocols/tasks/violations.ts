@@ -1,12 +1,12 @@
 import { arrayOf, type JsonObject, objectOf } from '../../../src/base/index.ts';
 
-/** A value that breaks one rule of a schema, and which. */
+/** A value that violates one rule of a schema, and the rule. */
 export interface Violation {
   readonly rule: string;
   readonly value: unknown;
 }
 
-/** For every rule of an object's schema a value that breaks that one, made of one that breaks none. */
+/** For every rule of an object schema, a value that violates only this rule, derived from a valid one. */
 export function violationsOf(schema: JsonObject, sound: JsonObject, path = ''): readonly Violation[] {
   const required = arrayOf(schema.required).map(String);
   const missing = required.map((key) => {
@@ -34,7 +34,7 @@ function violationsOfPart(schema: JsonObject, sound: unknown, path: string): rea
   if (type === 'number') rules.push(['type', '1']);
   if (words !== undefined) rules.push(['enum', 'no-such-word']);
   if (pattern !== undefined) rules.push(['pattern', ''], ['pattern', ' \n\u3000']);
-  // The longest that is allowed is tried elsewhere; characters are not code units.
+  // The maximum length is tested elsewhere; characters are not code units.
   if (typeof maxLength === 'number')
     rules.push(['maxLength', `/${'x'.repeat(maxLength)}`], ['maxLength', `/${'😀'.repeat(maxLength)}`]);
   if (typeof minimum === 'number') rules.push(['minimum', minimum - 1]);

@@ -12,7 +12,7 @@ interface Told {
   readonly message: JsonObject;
 }
 
-/** Somebody who is told; refuses the first so many times. */
+/** A receiver of webhooks that refuses the first attempts. */
 async function receiver(
   refusals = 0,
 ): Promise<{ url: string; told: (index: number) => Promise<Told>; count: () => number }> {
@@ -50,7 +50,7 @@ async function receiver(
   };
 }
 
-/** Takes connections and answers none. */
+/** A server that accepts connections and never answers. */
 async function silentUrl(): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createNetServer((socket) => void sockets.add(socket));

@@ -11,12 +11,12 @@ export interface Told {
   readonly request_id?: string;
 }
 
-/** The most used WebSocket client there is, and what it has heard. */
+/** The most widely used WebSocket client, and its received messages. */
 export class WsClient {
   readonly socket: WebSocket;
   readonly heard: Told[] = [];
   readonly opened: Promise<void>;
-  /** With the code of the close. */
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
   readonly #waiting = new Set<() => void>();
   #isOver = false;
@@ -43,7 +43,7 @@ export class WsClient {
     });
   }
 
-  /** Sends a message and waits for what answers it. */
+  /** Sends a message and waits for its response. */
   async ask(method: string, params: JsonObject = {}): Promise<Told> {
     this.#asked += 1;
     const id = `r${this.#asked}`;

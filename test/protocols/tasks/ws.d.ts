@@ -1,4 +1,4 @@
-/** As much of the `ws` package as the tests use: it comes without types. */
+/** The part of the `ws` package that the tests use: it has no types. */
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
 

@@ -21,7 +21,7 @@ async function listed(here: AgentSite): Promise<readonly Listed[]> {
   return JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
 }
 
-/** A command that asks, as it is on no list. */
+/** A command that needs approval because no rule allows it. */
 const asking = (sessionId: string, file = 'made'): JsonObject => ({
   sessionId,
   taskType: 'command_execution',
@@ -47,7 +47,7 @@ async function untilOver(client: Client, taskId: string): Promise<JsonObject> {
   }
 }
 
-/** Many processes, one after the other, on a machine that may have other work. */
+/** The tests start many processes, one after the other, on a machine that may be busy. */
 const BUSY_MS = 120_000;
 
 describe('a key (built program)', () => {
@@ -61,7 +61,7 @@ describe('a key (built program)', () => {
     const reader = here.client(key);
     const stream = await reader.events('/sessions/s1/events');
     await stream.hear('snapshot');
-    // Nobody asks for anything in between.
+    // No request is sent meanwhile.
     await stream.ended;
     expect(stream.heard.at(-1)?.line.data).toMatchObject({ message: 'the key has expired' });
     expect(await reader.get('/tasks')).toMatchObject({
@@ -116,7 +116,7 @@ describe('a key (built program)', () => {
     expect(all.find(({ id }) => id === idOf(key))).toMatchObject({ rotatedTo: idOf(next), state: 'good' });
     expect((await here.polypod('keys', 'rotate', idOf(key))).stderr).toContain('was rotated already');
 
-    // Without an overlap the old one ends at once. The user's own commands go on with the new one.
+    // Without an overlap the old key ends at once. The user's own commands continue with the new one.
     const own = readFileSync(here.keyFile, 'utf8').trim();
     expect((await here.polypod('keys', 'rotate', idOf(own), '--overlap', '0s')).stderr).toContain(
       'tasks/client.key has the new key',
@@ -154,7 +154,7 @@ describe('a key (built program)', () => {
     };
     const approve = { decision: 'approve' };
 
-    // Scopes are apart on both ways in.
+    // Permissions are separate over both HTTP and WebSocket.
     const lacks = { code: 'missing_scope' };
     expect(await submitter.post(path, approve)).toMatchObject({ status: 403, body: { error: lacks } });
     const submitting = await socketOf(submitter);
@@ -168,7 +168,7 @@ describe('a key (built program)', () => {
       expect(await approving.ask(method, { ...task(), taskId })).toMatchObject({ data: lacks });
     expect(await onlyApproves.get('/approvals')).toMatchObject({ status: 403 });
 
-    // The owner of the key does not approve, whichever key or door it is.
+    // The owner of the key cannot approve, with any key or door.
     const refusal = {
       message: expect.stringContaining('ada submitted this task and cannot approve it (four eyes)'),
     };
@@ -185,7 +185,7 @@ describe('a key (built program)', () => {
     await submitter.done(taskId);
     expect(existsSync(join(here.project, 'made'))).toBe(true);
 
-    // To deny one's own is no approval.
+    // Denying one's own request is not an approval.
     const second = await submitter.submit(asking('s1'));
     const denied = await approvalIn(submitter, second, 's1');
     expect((await sameOwner.post(`/approvals/${denied}/decide`, { decision: 'deny' })).status).toBe(200);
@@ -242,7 +242,7 @@ describe('a revoked key (built program)', () => {
     writeFileSync(join(here.project, 'go2'), '');
     await other.done(tasks[4] ?? '');
 
-    // Others are not touched.
+    // Others are not affected.
     writeFileSync(join(here.project, 'own'), '');
     await other.done(kept);
     for (const late of ['late0', 'late1', 'late2']) expect(existsSync(join(here.project, late))).toBe(false);

@@ -7,7 +7,7 @@ import { agentSite } from '../binary.ts';
 import { type Client, task } from '../stage.ts';
 import { WsClient } from '../ws-client.ts';
 
-/** A command that always asks: it writes a file and is on no list. */
+/** A command that always needs approval: it writes a file and no rule allows it. */
 const command = (sessionId: string, more: JsonObject = {}): JsonObject => ({
   sessionId,
   taskType: 'command_execution',
@@ -43,13 +43,13 @@ describe("a key's directories (built program)", () => {
     await only.submit({ sessionId: 'own' });
     expect((await only.get('/sessions/own')).body).toMatchObject({ workingDirectory: one });
 
-    // With several of them the task has to say which.
+    // With several directories the task must name one.
     expect(await both.post('/submit_task', task({ sessionId: 'which' }))).toMatchObject(
       refused('context.workingDirectory', new RegExp(`name one of ${one}, ${two}`)),
     );
     expect((await both.get('/sessions/which')).status).toBe(404);
 
-    // Links and ".." lead where they lead.
+    // Links and ".." are resolved.
     for (const workingDirectory of [join(one, 'link'), `${one}/../project`, here.project])
       expect(
         await only.post('/submit_task', task({ sessionId: 'linked', context: { workingDirectory } })),
@@ -61,7 +61,7 @@ describe("a key's directories (built program)", () => {
       ),
     ).toMatchObject(refused('context.allowedPaths.0', /outside/));
 
-    // A session of the same owner in another directory, by name, by its id, by a grant, over HTTP and WebSocket.
+    // A session of the same owner in another directory: by name, by id, by a grant, over HTTP and WebSocket.
     const wide = here.client();
     await wide.submit(command('elsewhere'));
     const { podId } = (await wide.get('/sessions/elsewhere')).body;

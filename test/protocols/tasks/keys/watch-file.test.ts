@@ -4,13 +4,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchFile } from '../../../../src/protocols/tasks/keys/watch-file.ts';
 import { scratch } from '../../../pod/stage.ts';
 
-/** Replaces the file as keys are: whole, by a rename. */
+/** Replaces the file like a key file: completely, by a rename. */
 function replace(file: string, text: string): void {
   writeFileSync(`${file}.draft`, text);
   renameSync(`${file}.draft`, file);
 }
 
-/** Resolves at the next call; a watch that misses it lets the test run out of time. */
+/** Resolves at the next call. If the watch misses it, the test times out. */
 function changes(file: string): { readonly next: () => Promise<void>; readonly count: () => number } {
   let [count, wake] = [0, () => {}];
   onTestFinished(

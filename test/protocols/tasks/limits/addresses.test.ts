@@ -17,7 +17,7 @@ describe('requests without a valid key', () => {
       statuses.push(statusOf(refused));
     }
     expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401));
-    // A token comes back every two seconds.
+    // A token is added every two seconds.
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(250);
     expect(refused).toMatch(/retry-after: \d+\r\n/i);
     expect(refused).toMatch(/connection: close\r\n/i);
@@ -37,7 +37,7 @@ describe('requests without a valid key', () => {
   it('count whatever their error', async () => {
     const agent = await limitedAgent('limits: { unauthenticated_per_minute: 1 }');
     const { port } = agent;
-    // One token a minute: what uses it up is refused with its own answer, and the next with 429, or none.
+    // One token per minute: the request that uses it gets its own error, and the next one gets 429 or no answer.
     for (const [bytes, status] of [
       [request('/nowhere'), 401],
       [request('/tasks', ['Host: evil.example']), 429],
@@ -47,7 +47,7 @@ describe('requests without a valid key', () => {
     await link.closed;
     expect(link.answer).toMatch(/^HTTP\/1.1 429 /);
     expect(await exchange(port, 'not HTTP\r\n\r\n')).toBe('');
-    // Headers of clients say nothing about where they are.
+    // Headers of clients do not determine their address.
     expect(statusOf(await exchange(port, request('/tasks', ['X-Forwarded-For: 192.0.2.7'])))).toBe(429);
     expect(statusOf(await exchange(port, request('/health')))).toBe(429);
     expect(statusOf(await exchange(port, request('/health', [`X-API-Key: ${agent.key}`])))).toBe(200);
@@ -68,7 +68,7 @@ describe('requests without a valid key', () => {
       ['192.0.2.4', request('/tasks', [from('192.0.2.4'), 'Origin: https://evil.example']), 403],
       ['192.0.2.5', `GET /ws HTTP/1.1\r\n${upgrade.join('\r\n')}\r\n\r\n`, 401],
       ['2001:db8::1', request('/tasks', [from('2001:db8::1')]), 401],
-      // The requests of the proxy itself count by its own address, as connections do.
+      // Requests of the proxy itself count by its own address, like connections.
       ['', 'not HTTP\r\n\r\n', 400],
     ] as const) {
       expect([bytes, statusOf(await exchange(agent.port, bytes))]).toEqual([bytes, status]);
@@ -87,7 +87,7 @@ describe('connections', () => {
     const link = await agent.socket();
     const idle = [];
     for (let count = 0; count < 12; count += 1) idle.push(await rawConnection(agent.port));
-    // The first seven made room for the last five.
+    // The first seven were closed for the last five.
     await Promise.all(idle.slice(0, 7).map(({ closed }) => closed));
     expect(idle.slice(7).map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
     expect((await agent.site.client().get('/tasks')).status).toBe(200);
@@ -100,7 +100,7 @@ describe('connections', () => {
     const link = await agent.socket();
     const idle = [];
     for (let count = 0; count < 20; count += 1) idle.push(await rawConnection(agent.port));
-    // Seven of them have room beside the one with a key: the newest.
+    // Seven of them fit beside the one with a key: the newest.
     await Promise.all(idle.slice(0, 13).map(({ closed }) => closed));
     expect(idle.slice(13).map(({ socket }) => socket.destroyed)).toEqual(Array(7).fill(false));
     expect((await agent.site.client().get('/tasks')).status).toBe(200);

@@ -2,14 +2,14 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { onTestFinished } from 'vitest';
 
-/** A connection of a client that keeps to no rules. */
+/** A connection of a client that follows no rules. */
 export interface RawConnection {
   readonly socket: Socket;
-  /** What came back, once the connection is closed. */
+  /** Resolves with the received text when the connection is closed. */
   readonly closed: Promise<string>;
 }
 
-/** Connects; with `tls` after a whole handshake. Resolves when bytes can be sent. */
+/** Connects; with `tls` after a complete handshake. Resolves when bytes can be sent. */
 export async function rawConnection(port: number, { tls = false } = {}): Promise<RawConnection> {
   const socket = tls
     ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
@@ -32,14 +32,14 @@ export async function rawConnection(port: number, { tls = false } = {}): Promise
   return { socket, closed };
 }
 
-/** Sends bytes as they are, and returns all that comes back until the connection is closed. */
+/** Sends raw bytes, and returns everything received until the connection is closed. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const { socket, closed } = await rawConnection(port);
   socket.write(bytes);
   return closed;
 }
 
-/** Sends the text byte by byte, again and again, until the connection is closed. */
+/** Sends the text byte by byte, repeatedly, until the connection is closed. */
 export function drip({ socket }: RawConnection, text: string): void {
   let at = 0;
   const timer = setInterval(() => {
@@ -49,7 +49,7 @@ export function drip({ socket }: RawConnection, text: string): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/** A request without a body; the connection is closed after its answer. */
+/** A request without a body; the connection is closed after its response. */
 export function request(target: string, headers: readonly string[] = [], method = 'GET'): string {
   const all = ['Host: 127.0.0.1', 'Connection: close', ...headers];
   return `${method} ${target} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n`;

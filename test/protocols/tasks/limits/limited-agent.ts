@@ -7,13 +7,13 @@ import type { Answer } from '../../../../src/sim/index.ts';
 import { SocketClient } from '../../../wire/web-socket-client.ts';
 import { type AgentSite, agentSite } from '../binary.ts';
 
-/** What the program holds after a garbage collection, and the processor time that it has used. */
+/** The program's live memory after a garbage collection, and its processor time. */
 export interface Usage {
   readonly live: number;
   readonly cpuMs: number;
 }
 
-/** The built program as an agent, with limits of the test's choice. */
+/** The built program as an agent, with limits chosen by the test. */
 export interface LimitedAgent {
   readonly site: AgentSite;
   readonly url: string;
@@ -24,13 +24,13 @@ export interface LimitedAgent {
   readonly socket: () => Promise<SocketClient>;
   /** A request with the agent's key, also over TLS. */
   readonly get: (path: string) => Promise<{ readonly status: number }>;
-  /** Ends it, as a user would. */
+  /** Stops it as a user would. */
   readonly stop: () => Promise<void>;
 }
 
 export interface LimitedAgentOptions {
   readonly script?: readonly Answer[];
-  /** Writes what the configuration names, in its directory. */
+  /** Writes the files that the configuration refers to, in its directory. */
   readonly prepare?: (directory: string) => void;
   readonly logLevel?: string;
 }

@@ -4,12 +4,12 @@ import { drip, rawConnection, request, statusOf } from './connect.ts';
 import { type LimitedAgent, limitedAgent } from './limited-agent.ts';
 
 const LIMITS = 'limits: { handshake_timeout: 1s, headers_timeout: 1s, request_timeout: 1500ms }\n';
-/** The first bytes of a handshake that promises more of it. */
+/** The first bytes of a handshake that announces more. */
 const BEGINNING_OF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);
-/** Far above the limits, also on a busy machine, and far below those of Node: 120 s for a handshake, 60 s for headers. */
+/** Far above our limits, even on a busy machine, and far below those of Node.js: 120 s for a handshake, 60 s for headers. */
 const PATIENCE_MS = 45_000;
 
-/** What came back until the agent ended the connection by itself. */
+/** Everything received until the agent closed the connection. */
 async function endOf(closed: Promise<string>): Promise<string> {
   const late = new Promise<string>((_, reject) => {
     setTimeout(() => reject(new Error('the connection is still open')), PATIENCE_MS).unref();
@@ -17,7 +17,7 @@ async function endOf(closed: Promise<string>): Promise<string> {
   return Promise.race([closed, late]);
 }
 
-/** The status of a good request; 0 where the limits ended it, which happens on a busy machine. */
+/** The status of a valid request; 0 if the limits ended it, which happens on a busy machine. */
 async function answerTo(agent: LimitedAgent): Promise<number> {
   return agent.get('/tasks').then(
     ({ status }) => status,

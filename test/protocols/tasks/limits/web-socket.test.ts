@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { clientFrame, type SocketClient } from '../../../wire/web-socket-client.ts';
 import { limitedAgent, MEGABYTE } from './limited-agent.ts';
 
-/** Live memory that may differ between two moments of an agent that holds nothing for its clients. */
+/** The variation of live memory in an agent that holds nothing for its clients. */
 const MARGIN = 20 * MEGABYTE;
 
-/** Writes the same bytes again and again, until the other side closes or all are sent. */
+/** Writes the same bytes repeatedly until the other side closes or all are sent. */
 async function flood({ socket, closed }: SocketClient, bytes: Buffer, times: number): Promise<void> {
   for (let count = 0; count < times && !socket.destroyed; count += 1) {
     const sent = new Promise<void>((resolve) => {
@@ -15,7 +15,7 @@ async function flood({ socket, closed }: SocketClient, bytes: Buffer, times: num
   }
 }
 
-/** So many frames in one piece. */
+/** This many frames in one write. */
 const many = (count: number, frame: Buffer): Buffer => Buffer.concat(Array<Buffer>(count).fill(frame));
 
 describe('a WebSocket of the built program', () => {
@@ -56,7 +56,7 @@ describe('a WebSocket of the built program', () => {
     const before = await agent.usage();
     const clients = await Promise.all(Array.from({ length: 20 }, () => agent.socket()));
     for (const { socket } of clients) socket.setNoDelay(true);
-    // The header promises 1,000,000 bytes; they come in pieces of 100.
+    // The header announces 1,000,000 bytes; they arrive in pieces of 100.
     for (const { socket } of clients) socket.write(clientFrame(1, '', { size: 1_000_000 }));
     for (let piece = 0; piece < 500; piece += 1)
       for (const { socket } of clients) socket.write(Buffer.alloc(100, 1));
