@@ -27,7 +27,7 @@ describe('the streams of an agent that stops', () => {
     const ofDoor = await open();
     expect((await here.polypod('agent', 'stop')).code).toBe(0);
     await Promise.all(ofDoor.map((reader) => reader.ended));
-    expect(ofDoor.map(lastOf)).toEqual(paths.map(() => ended('the agent stops')));
+    expect(ofDoor.map(lastOf)).toEqual(paths.map(() => ended('the agent is stopping')));
 
     expect((await here.polypod(...start)).code).toBe(0);
     const ofProcess = await open();
@@ -36,9 +36,9 @@ describe('the streams of an agent that stops', () => {
     await socket.ask('subscribe', { sessionId: 's1' });
     daemon.child.kill('SIGTERM');
     await Promise.all(ofProcess.map((reader) => reader.ended));
-    expect(ofProcess.map(lastOf)).toEqual(paths.map(() => ended('the agent stops')));
+    expect(ofProcess.map(lastOf)).toEqual(paths.map(() => ended('the agent is stopping')));
     expect(await socket.closed).toBe(4000);
-    expect(socket.heard.at(-1)).toEqual({ ...ended('the agent stops'), session_id: 's1' });
+    expect(socket.heard.at(-1)).toEqual({ ...ended('the agent is stopping'), session_id: 's1' });
     expect((await daemon.finished).code).toBe(0);
   });
 

@@ -130,7 +130,10 @@ describe('the protocol, against the program as it is installed', () => {
     const { status, body } = await ada.post('/submit_task', task());
     expect(status).toBe(200);
     expect(faults(SEED_SUBMIT_REPLY, body)).toBe('');
-    expect(body).toMatchObject({ status: 'rejected', message: '1 tasks wait already: try again later' });
+    expect(body).toMatchObject({
+      status: 'rejected',
+      message: '1 tasks are already pending: try again later',
+    });
   });
 
   it('gives a task back under its key when the queue is full, and rejects or refuses what is new', async () => {

@@ -196,8 +196,8 @@ describe('polypod agent', () => {
 
 describe('what an agent refuses', () => {
   it.each([
-    [['--address', '0.0.0.0'], '0.0.0.0 is reached by others: give a certificate and its key'],
-    [['--address', '0.0.0.0', '--no-auth', '--behind-proxy'], 'only a loopback address may be used'],
+    [['--address', '0.0.0.0'], '0.0.0.0 can be reached by others: configure a certificate and its key'],
+    [['--address', '0.0.0.0', '--no-auth', '--behind-proxy'], 'only a loopback address is permitted'],
     [['--tls-cert', 'cert.pem'], 'give both --tls-cert and --tls-key'],
     [['--tls-cert', 'no.pem', '--tls-key', 'no.pem'], 'the file of tasks.tls.cert cannot be read'],
     [['--config', 'nowhere.yaml'], "cannot read the agent's configuration"],

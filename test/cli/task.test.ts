@@ -108,12 +108,12 @@ describe('polypod task submit', () => {
     const { task } = await agent([], { withoutCommands: true });
     const said = await task('submit', '-t', 'command_execution', '--wait', 'ls');
     expect(said).toMatchObject({ code: 3, stdout: '' });
-    expect(said.stderr).toContain('the task was rejected: this agent executes no commands');
+    expect(said.stderr).toContain('the task was rejected: this agent does not execute commands');
     const told = await task('submit', '-t', 'command_execution', '--json', 'ls');
     expect(told.code).toBe(3);
     expect(json(told.stdout)).toMatchObject({
       status: 'rejected',
-      message: 'this agent executes no commands',
+      message: 'this agent does not execute commands',
     });
   });
 
@@ -167,7 +167,7 @@ describe('polypod task', () => {
     expect((await task('status', id)).code).toBe(1);
     const again = await task('cancel', id);
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain('is over already: it is cancelled; polypod task status');
+    expect(again.stderr).toContain('has already ended: it is cancelled; polypod task status');
   });
 
   it.each(['--watch', '--wait', '--poll'])(
@@ -347,7 +347,7 @@ describe('polypod task and the way to the agent', () => {
     const reading = { ...env, POLYPOD_API_KEY: key({ scopes: ['read'] }) };
     const said = await polypod(['task', 'submit', 'x'], { env: reading });
     expect(said.code).toBe(2);
-    expect(said.stderr).toContain('it needs the scope submit');
+    expect(said.stderr).toContain('it needs the permission submit');
   });
 
   it('to nobody is 3, and says so at once', async () => {

@@ -47,7 +47,7 @@ export interface AskedApproval {
   readonly approvalId: string;
   readonly sessionId: string;
   readonly tool: string;
-  /** The call in a line, which may be cut. */
+  /** The call in one line, which may be truncated. */
   readonly title: string;
   /** All that the call would be given, as JSON text, where the server tells. */
   readonly arguments?: string;

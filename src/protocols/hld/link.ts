@@ -119,7 +119,7 @@ class Link {
 
   async #serve(call: RpcCall): Promise<unknown> {
     if (call.method === SUBSCRIBE)
-      throw new PolypodError('conflict', 'Subscribe needs a connection of its own');
+      throw new PolypodError('conflict', 'Subscribe needs a separate connection');
     try {
       return await this.#parts.serve(call);
     } catch (thrown) {
@@ -149,7 +149,7 @@ class Link {
   async #write(reply: string): Promise<void> {
     await this.#outlet.answer(`${reply}\n`);
     // The remaining requests of the client are discarded.
-    if (this.#socket.destroyed) throw new PolypodError('conflict', 'the client is gone');
+    if (this.#socket.destroyed) throw new PolypodError('conflict', 'the client has disconnected');
   }
 }
 

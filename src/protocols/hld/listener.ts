@@ -38,7 +38,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
   let [refused, cutOff] = [0, 0];
   const backlog = new Backlog({ ...DEFAULT_LIMITS, ...limits }, ({ reason, unread }) => {
     cutOff += 1;
-    log.warn('a client of the HLD socket did not read, and was disconnected', { reason, unread });
+    log.warn('disconnected a client of the HLD socket that did not read', { reason, unread });
   });
   const accept = (socket: Socket): void => {
     links.add(socket);

@@ -109,7 +109,7 @@ export class Broadcast {
       if (hasBegun && watched.type === 'snapshot')
         throw new PolypodError(
           'internal',
-          `too much happened at once: connect again and subscribe after ${this.seq}`,
+          `too many events at once: reconnect and subscribe after ${this.seq}`,
         );
       if (watched.type === 'snapshot') this.#projection = ProjectionState.of(watched.snapshot);
       else if (hasBegun) this.#tell(watched.batch);

@@ -42,7 +42,7 @@ export function decode(line: string): Decoded {
   if ('problem' in read && read.problem === 'too-deep')
     return { request: badRequest(`the line ${beginning(line)} is nested too deep: ${read.reason}`) };
   if (!('value' in read) || !isObject(read.value))
-    return { request: badRequest(`the line ${beginning(line)} is no JSON object`) };
+    return { request: badRequest(`the line ${beginning(line)} is not a JSON object`) };
   return decodeObject(read.value);
 }
 

@@ -235,7 +235,7 @@ export class Link implements Listener {
   /** Disconnects a client that does not read. Unread events stay in the pod's log: the client can resume. */
   #cutOff(): void {
     const resumeAfter = this.#seq;
-    const message = `cut off: more than ${this.#options.pendingBytes} bytes were waiting to be read. Connect again and subscribe after ${resumeAfter}`;
+    const message = `disconnected: more than ${this.#options.pendingBytes} bytes were unread. Reconnect and subscribe after ${resumeAfter}`;
     this.#answer(
       [
         toPlain('error', { code: 'internal', message, resume_after: resumeAfter }),

@@ -36,7 +36,7 @@ export class UnreadBatches<Batch> {
       this.fail(
         new PolypodError(
           'overloaded',
-          `more than ${this.#limit} events were waiting to be read: subscribe after ${this.#readSeq}`,
+          `more than ${this.#limit} events were unread: subscribe after ${this.#readSeq}`,
         ),
       );
     this.#wakeReader();

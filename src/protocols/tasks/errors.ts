@@ -25,9 +25,7 @@ export function wireError(error: PolypodError, requestId: string): WireError {
   const [status, word] = CODES[error.code];
   const refusal = httpRefusalFrom(error) ?? { status, code: word };
   const isBug = error.code === 'internal';
-  const message = isBug
-    ? 'something is broken here: the log knows what, under this request id'
-    : errorText(error.message);
+  const message = isBug ? 'internal error: see the log entry with this request id' : errorText(error.message);
   const details = isBug ? { requestId } : refusal.details;
   return { ...refusal, body: { error: { code: refusal.code, message, ...(details && { details }) } } };
 }
@@ -49,7 +47,7 @@ export function unknown(what: string): PolypodError {
 
 /** The agent accepts no new work. */
 export function draining(): PolypodError {
-  return httpRefusal(503, 'draining', 'the agent is about to stop: try again when it is back', {
+  return httpRefusal(503, 'draining', 'the agent is stopping: try again later', {
     headers: { 'retry-after': '10' },
   });
 }

@@ -104,7 +104,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
       refused: refused.total,
     }),
     close: async () => {
-      await streams.close('the agent stops', ENDING_MS);
+      await streams.close('the agent is stopping', ENDING_MS);
       await server.close();
       await letGo();
     },
@@ -148,17 +148,17 @@ function refuseUnprotected(
   if (noAuth === true && !isOwnAddress(address))
     throw new PolypodError(
       'bad-request',
-      `${address} is reached by others: without keys only a loopback address may be used`,
+      `${address} can be reached by others: without keys, only a loopback address is permitted`,
     );
   if (noAuth !== true && keyFile === undefined && (keys ?? []).length === 0)
     throw new PolypodError(
       'bad-request',
-      'a key is needed: name a file of keys, or give one by the environment',
+      'a key is required: configure a key file, or set a key in the environment',
     );
   if (!isOwnAddress(address) && tls === undefined && behindProxy !== true)
     throw new PolypodError(
       'bad-request',
-      `${address} is reached by others: give a certificate and its key, or say that a proxy in front speaks TLS`,
+      `${address} can be reached by others: configure a certificate and its key, or a proxy that terminates TLS`,
     );
 }
 

@@ -80,7 +80,7 @@ export async function defaultDirectory(
     return permittedDirectory('context.workingDirectory', only, directories);
   throw notForKey(
     'context.workingDirectory',
-    `the agent's own directory is none of those that this key may use: name one of ${directories.join(', ')}`,
+    `this key may not use the agent's own directory: name one of ${directories.join(', ')}`,
   );
 }
 
@@ -133,7 +133,7 @@ async function permittedModel(
   if (limits?.models?.includes(reference) === false)
     throw notForKey('context.model', `this key may use ${limits.models.join(', ')}`);
   const choice = await settings.modelNamed(reference);
-  if (choice === undefined) throw wrongField('context.model', 'names no model that this agent has');
+  if (choice === undefined) throw wrongField('context.model', 'is not a model of this agent');
   return choice;
 }
 
@@ -164,14 +164,14 @@ async function permittedDirectory(
 
 /** The file system is accessed only for paths inside the permitted directories. */
 async function permittedPath(field: string, path: string, directories: readonly string[]): Promise<string> {
-  const refusal = (): Error => notForKey(field, 'it lies outside of the directories that this key may use');
+  const refusal = (): Error => notForKey(field, 'it is outside the directories that this key may use');
   const roots = await Promise.all(directories.map(realOrSame));
   const isInside = (place: string): boolean => roots.some((root) => isBelow(place, root));
   const plain = resolve(path);
   if (!isInside(plain) && !directories.some((directory) => isBelow(plain, resolve(directory))))
     throw refusal();
   const real = await realpath(plain).catch(() => {
-    throw wrongField(field, 'is not there');
+    throw wrongField(field, 'does not exist');
   });
   if (!isInside(real)) throw refusal();
   return real;

@@ -17,13 +17,13 @@ const EVENTS: RawReply = {
 const RESUME: Pick<Route, 'query' | 'headers'> = {
   query: {
     after: {
-      about: 'The number or id of the last event that was seen.',
+      about: 'The number or id of the last event that was received.',
       schema: { type: 'string', pattern: CURSOR_PATTERN },
     },
   },
   headers: {
     'Last-Event-ID': {
-      about: 'The same, as a browser sends it when it comes back.',
+      about: 'The same, as a browser sends it when it reconnects.',
       schema: { type: 'string', pattern: `^$|${CURSOR_PATTERN}` },
     },
   },
@@ -32,10 +32,10 @@ const LONGEST_KEY = 200;
 const MOST_LISTED = 1_000;
 const USUALLY_LISTED = 100;
 const LIMIT: Parameter = {
-  about: 'How many.',
+  about: 'The maximum number of results.',
   schema: { type: 'integer', minimum: 1, maximum: MOST_LISTED, default: USUALLY_LISTED },
 };
-const OF_SESSION: Parameter = { about: 'Of this session only.', schema: { type: 'string' } };
+const OF_SESSION: Parameter = { about: 'Only those of this session.', schema: { type: 'string' } };
 
 /** All endpoints. */
 export const ROUTES: readonly Route[] = [
@@ -49,7 +49,7 @@ export const ROUTES: readonly Route[] = [
     body: 'SubmitRequest',
     headers: {
       'Idempotency-Key': {
-        about: 'The same key with the same task submits it once.',
+        about: 'Repeating a task with the same key submits it once.',
         schema: { type: 'string', minLength: 1, maxLength: LONGEST_KEY },
       },
     },
@@ -63,7 +63,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/tasks/{taskId}/status',
     operationId: 'getTaskStatus',
-    summary: 'Where a task stands, and what came out of it.',
+    summary: 'The status of a task, and its result.',
     scope: 'read',
     reply: 'TaskStatus',
     answer: async ({ key, params }, { tasks }) => ({
@@ -76,7 +76,7 @@ export const ROUTES: readonly Route[] = [
     operationId: 'streamTaskEvents',
     alsoOpenTo: 'tickets',
     refusals: [503],
-    summary: 'The events of a task, from its first to its last. 204 for a client that has seen the last.',
+    summary: 'The events of a task, from its first to its last. 204 for a client that has received the last.',
     scope: 'read',
     ...RESUME,
     reply: EVENTS,
@@ -87,7 +87,7 @@ export const ROUTES: readonly Route[] = [
     path: '/tasks/{taskId}/cancel',
     operationId: 'cancelTask',
     refusals: [409],
-    summary: 'Takes a task out of the queue, or ends its run.',
+    summary: 'Removes a task from the queue, or cancels its run.',
     scope: 'submit',
     reply: 'TaskStatus',
     answer: async ({ key, params }, { tasks }) => {
@@ -103,7 +103,7 @@ export const ROUTES: readonly Route[] = [
     scope: 'read',
     query: {
       sessionId: OF_SESSION,
-      status: { about: 'With this status only.', schema: { type: 'string', enum: STATUSES } },
+      status: { about: 'Only those with this status.', schema: { type: 'string', enum: STATUSES } },
       limit: LIMIT,
     },
     reply: 'TaskList',
@@ -120,7 +120,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/sessions',
     operationId: 'listSessions',
-    summary: 'Sessions, the last used first.',
+    summary: 'Sessions, most recently used first.',
     scope: 'read',
     query: { limit: LIMIT },
     reply: 'SessionList',
@@ -146,7 +146,7 @@ export const ROUTES: readonly Route[] = [
     operationId: 'streamSessionEvents',
     alsoOpenTo: 'tickets',
     refusals: [503],
-    summary: 'The events of a session: a snapshot first, or all that came after a number.',
+    summary: 'The events of a session: after a snapshot, or after a number.',
     scope: 'read',
     ...RESUME,
     reply: EVENTS,
@@ -167,7 +167,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/approvals',
     operationId: 'listApprovals',
-    summary: 'Questions that wait for a person.',
+    summary: 'Pending approvals.',
     scope: 'read',
     query: { sessionId: OF_SESSION },
     reply: 'ApprovalList',
@@ -180,7 +180,7 @@ export const ROUTES: readonly Route[] = [
     path: '/approvals/{approvalId}/decide',
     operationId: 'decideApproval',
     refusals: [409],
-    summary: 'Answers a question. The first answer counts.',
+    summary: 'Decides an approval. The first decision counts.',
     scope: 'approve',
     body: 'Decision',
     reply: 'Decided',
@@ -210,7 +210,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/status',
     operationId: 'getAgentStatus',
-    summary: 'What the agent is doing.',
+    summary: 'The current work of the agent.',
     scope: 'read',
     reply: 'AgentStatus',
     answer: async ({ key }, { settings, tasks }) => {
@@ -234,7 +234,7 @@ export const ROUTES: readonly Route[] = [
     operationId: 'getHealth',
     alsoOpenTo: 'this-machine',
     summary:
-      'Whether the agent is up and takes tasks; from this machine also without a key: whether it is up.',
+      'Whether the agent is up and accepts tasks; from this machine also without a key: whether it is up.',
     scope: 'read',
     reply: 'Health',
     answer: async (_, { settings }) => ({
@@ -245,15 +245,15 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/metrics',
     operationId: 'getMetrics',
-    summary: 'Figures for Prometheus.',
+    summary: 'Metrics for Prometheus.',
     scope: 'admin',
     reply: { type: 'text/plain', about: 'The text format of Prometheus.' },
     answer: async (_, { settings, sessions, streams, refused }) => {
       const own = [
-        '# HELP polypod_tasks_pending Tasks that wait.',
+        '# HELP polypod_tasks_pending Pending tasks.',
         '# TYPE polypod_tasks_pending gauge',
         `polypod_tasks_pending ${sessions.pending}`,
-        '# HELP polypod_tasks_streams Streams that are open.',
+        '# HELP polypod_tasks_streams Open streams.',
         '# TYPE polypod_tasks_streams gauge',
         `polypod_tasks_streams ${streams.size}`,
         '',
@@ -278,7 +278,7 @@ export const ROUTES: readonly Route[] = [
     operationId: 'openWebSocket',
     alsoOpenTo: 'subprotocols',
     refusals: [426, 503],
-    summary: 'The same by WebSocket: subscribe, prompt, cancel, decide.',
+    summary: 'The same over WebSocket: subscribe, prompt, cancel, decide.',
     scope: 'read',
     reply: { type: 'websocket', about: 'The connection is a WebSocket from now on.' },
     answer: async () => {

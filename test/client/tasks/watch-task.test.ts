@@ -181,7 +181,7 @@ describe('a task that is watched', () => {
     const { door } = await tasksStage([]);
     const client = clientOf({ url: door().url, key: 'ppk_000000000000_00000000000000000000' });
     await expect(watched(client, 'task_x')).rejects.toMatchObject({ code: 'denied' });
-    await expect(watched(clientOf({ url: door().url }), 'task_x')).rejects.toThrow('a key is needed');
+    await expect(watched(clientOf({ url: door().url }), 'task_x')).rejects.toThrow('a key is required');
   });
 
   it('is left when the reader has had enough, and no connection stays', async () => {

@@ -68,7 +68,7 @@ describe('a request', () => {
     [
       'a subscription within a batch',
       '[{"jsonrpc":"2.0","method":"Subscribe","id":2}]',
-      '[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Subscribe needs a connection of its own"},"id":2}]',
+      '[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Subscribe needs a separate connection"},"id":2}]',
     ],
   ])('%s is answered, and the connection stays open', async (_, line, reply) => {
     const client = await (await hldStage([])).client();

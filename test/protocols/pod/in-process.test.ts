@@ -95,7 +95,7 @@ describe('a listener in the same process', () => {
     await other.hear(isState('idle'));
     await expect(events.next()).rejects.toMatchObject({
       code: 'overloaded',
-      message: 'more than 50 events were waiting to be read: subscribe after 0',
+      message: 'more than 50 events were unread: subscribe after 0',
     });
   });
 });

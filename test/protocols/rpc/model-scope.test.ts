@@ -50,10 +50,10 @@ describe('the models in --models', () => {
   });
 
   it('are reported for a pattern that matches nothing', () => {
-    expect(scopeNotices(modelScope(MODELS, ['gpt-6', 'x*']))).toEqual(['no model matches "x*" of --models']);
+    expect(scopeNotices(modelScope(MODELS, ['gpt-6', 'x*']))).toEqual(['no model matches "x*" in --models']);
     expect(scopeNotices(modelScope(MODELS, ['x*']))).toEqual([
-      'no model matches "x*" of --models',
-      '--models has no effect: cycle_model goes through all models',
+      'no model matches "x*" in --models',
+      '--models has no effect: cycle_model cycles through all models',
     ]);
     expect(scopeNotices(modelScope(MODELS, []))).toEqual([]);
   });

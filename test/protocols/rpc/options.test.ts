@@ -200,7 +200,7 @@ describe('--models', () => {
     const client = program(['--no-session', '--models', 'mine/one,nothing*'], setup);
     expect(await client.get('get_state')).toMatchObject({ model: { provider: 'mine', id: 'one' } });
     const { stderr } = await client.end();
-    expect(stderr).toContain('no model matches "nothing*" of --models');
+    expect(stderr).toContain('no model matches "nothing*" in --models');
     expect(stderr).not.toContain('mine/one');
   });
 });

@@ -55,7 +55,7 @@ describe('an agent with --client-ca', () => {
       '--key-file',
       join(here.home, 'wrong.key'),
     );
-    expect([keyless.code, keyless.stderr]).toEqual([2, expect.stringContaining('the key is not good')]);
+    expect([keyless.code, keyless.stderr]).toEqual([2, expect.stringContaining('the key is invalid')]);
     expect((await here.polypod('agent', 'stop')).code).toBe(0);
   });
 

@@ -115,7 +115,7 @@ describe('keys', () => {
     expect((await bare('b').get('/tasks')).status).toBe(401);
     expect(await bare('c').get('/tasks')).toMatchObject({
       status: 429,
-      body: { error: { code: 'rate_limited', message: expect.stringContaining('too many wrong keys') } },
+      body: { error: { code: 'rate_limited', message: expect.stringContaining('too many invalid keys') } },
     });
     // Guessing locks out no one else, and a request without a key is not a guess.
     expect((await client().get('/tasks')).status).toBe(200);

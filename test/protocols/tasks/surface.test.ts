@@ -188,7 +188,7 @@ describe('the body of a request', () => {
     expect(refused.body).toMatchObject({
       error: {
         code: 'invalid_request',
-        message: 'the task cannot be read: context must not be null: leave it out',
+        message: 'the task cannot be read: context must not be null: omit it',
         details: { field: 'context' },
       },
     });

@@ -98,7 +98,7 @@ describe('submitting a task', () => {
     const { status, body } = await ada.post('/submit_task', task({ taskType: 'command_execution' }));
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
     expect(schemaProblems(body, SEED_SUBMIT_REPLY)).toEqual([]);
-    expect(body.message).toBe('this agent executes no commands');
+    expect(body.message).toBe('this agent does not execute commands');
     expect((await ada.get('/sessions')).body).toEqual({ sessions: [] });
   });
 
@@ -207,7 +207,7 @@ describe('submitting a task', () => {
     const waiting = await ada.submit();
     const { status, body } = await ada.post('/submit_task', task());
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
-    expect(String(body.message)).toContain('wait');
+    expect(String(body.message)).toContain('already pending');
     await ada.post(`/tasks/${waiting}/cancel`);
     expect((await ada.get(`/tasks/${waiting}/status`)).body).toMatchObject({ state: 'cancelled' });
     await ada.submit();

@@ -68,7 +68,9 @@ describe('a stream ticket', () => {
     ])
       expect(await page.get(`${path}?ticket=${ticket}`)).toMatchObject({
         status: 401,
-        body: { error: { message: 'the ticket is for another stream: use the address that came with it' } },
+        body: {
+          error: { message: 'the ticket is for another stream: use the URL that was returned with it' },
+        },
       });
     expect((await page.post(`/tasks/${one}/cancel?ticket=${ticket}`)).status).toBe(401);
     expect((await page.get(`${url}x`)).status).toBe(401);

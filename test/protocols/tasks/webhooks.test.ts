@@ -118,7 +118,7 @@ describe('webhooks', () => {
     const ada = client();
     await ada.done(await ada.submit());
     await door().close();
-    expect(logged.join('\n')).toContain('a webhook is lost');
+    expect(logged.join('\n')).toContain('gave up on a webhook message');
   });
 
   it('are not sent to private addresses unless that is allowed', async () => {
@@ -128,7 +128,7 @@ describe('webhooks', () => {
     });
     const ada = client();
     await ada.done(await ada.submit());
-    while (!logged.some((line) => line.includes('a webhook was not taken')))
+    while (!logged.some((line) => line.includes('a webhook message was not accepted')))
       await new Promise((resolve) => {
         setImmediate(resolve);
       });

@@ -115,7 +115,7 @@ export class Follower {
     const { projection } = following;
     this.#follow(following)
       .catch((thrown: unknown) => {
-        this.#parts.log.error('a session cannot be followed', {
+        this.#parts.log.error('cannot follow the session', {
           sessionId: projection.sessionId,
           reason: asPolypodError(thrown).message,
         });
@@ -191,7 +191,7 @@ export class Follower {
   #tell(told: UntimedEvent, { lastRun, settings }: About, seq?: number): void {
     const timestamp = new Date(this.#parts.now()).toISOString();
     const event = { ...told, timestamp, ...(seq === undefined ? {} : { seq }) };
-    if (isVerbose(settings?.annotations)) this.#parts.log.info('happened in a verbose session', gist(event));
+    if (isVerbose(settings?.annotations)) this.#parts.log.info('event of a verbose session', gist(event));
     this.#parts.hear(event, lastRun?.runId);
   }
 

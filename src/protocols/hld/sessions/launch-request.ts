@@ -39,7 +39,7 @@ export function readLaunchRequest(params: Params): Omit<LaunchRequest, 'query'> 
 function pathsIn(params: Params): readonly string[] | undefined {
   const paths = params.texts('additional_directories');
   if (paths?.some((path) => path.includes('\0')) === true)
-    throw wrongField('additional_directories', 'additional_directories must not have zero characters');
+    throw wrongField('additional_directories', 'additional_directories must not contain null characters');
   if (paths?.some((path) => path === '' || path.length > LONGEST_PATH) === true)
     throw wrongField(
       'additional_directories',
@@ -57,7 +57,8 @@ export function directoryIn(
 ): string {
   const wanted = params.text('working_dir') ?? cwd;
   const directory = resolve(cwd, /^~(?=\/|$)/.test(wanted) ? `${home}${wanted.slice(1)}` : wanted);
-  if (directory.includes('\0')) throw wrongField('working_dir', 'working_dir must not have zero characters');
+  if (directory.includes('\0'))
+    throw wrongField('working_dir', 'working_dir must not contain null characters');
   const found = statSync(directory, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return directory;
   const problem =

@@ -147,8 +147,7 @@ export class Launcher {
   async #model(word: string | undefined) {
     if (word === undefined) return undefined;
     const model = await this.#settings.modelNamed(word).catch(() => undefined);
-    if (model === undefined)
-      this.#settings.log.warn('a client asked for a model that is not known', { model: word });
+    if (model === undefined) this.#settings.log.warn('a client requested an unknown model', { model: word });
     return model;
   }
 }

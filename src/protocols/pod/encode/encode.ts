@@ -213,7 +213,7 @@ function runError({ outcome }: PodEventOf<'run-end'>): readonly WireLine[] {
   }
 }
 
-const INTERRUPTED = 'the process ended during the run: check what its last calls did before you go on';
+const INTERRUPTED = 'the process ended during the run: check what its last calls did before you continue';
 
 function runEnd({ runId, outcome, totals }: PodEventOf<'run-end'>): ExtraEvents['run_end'] {
   const message =

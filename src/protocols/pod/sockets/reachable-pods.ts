@@ -148,7 +148,7 @@ export class ReachablePods {
     } catch (thrown) {
       const isTaken = !isLoaded && asPolypodError(thrown).code === 'conflict';
       if (isTaken) this.#retryLater(id);
-      else log.warn('a pod has no socket', { pod: id, reason: messageOf(thrown) });
+      else log.warn('cannot open the socket of a pod', { pod: id, reason: messageOf(thrown) });
     }
   }
 

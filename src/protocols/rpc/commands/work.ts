@@ -25,8 +25,7 @@ async function compactNow(instructions: string | undefined, session: RpcSession)
       throw thrown;
     });
   const end = await ended.heard;
-  if (end.type !== 'compaction-end')
-    throw new PolypodError('internal', 'a compaction ended as something else');
+  if (end.type !== 'compaction-end') throw new PolypodError('internal', 'unexpected outcome of a compaction');
   return compacted(end, session);
 }
 

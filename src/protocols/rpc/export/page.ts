@@ -77,7 +77,7 @@ function messageHtml(message: AgentMessage, results: ReadonlyMap<string, AgentMe
       return articleHtml(message, 'Command', commandHtml(message));
     case 'compactionSummary':
     case 'branchSummary':
-      return articleHtml(message, 'Summary of what came before', textHtml(stringOf(message.summary)));
+      return articleHtml(message, 'Summary of the earlier conversation', textHtml(stringOf(message.summary)));
     default:
       return articleHtml(message, message.role, contentHtml(message.content));
   }

@@ -22,5 +22,5 @@ export function readGreeting(line: string): Greeting {
   if (isObject(value) && value.open === true)
     return { open: true, notices: arrayOf(value.notices).map(stringOf) };
   const reason = isObject(value) ? stringOf(value.refused) : '';
-  return { refused: reason || 'the daemon answers with something else: is it of another version?' };
+  return { refused: reason || 'unexpected response from the daemon: it may be another version. Restart it.' };
 }

@@ -40,6 +40,6 @@ export function readLinkHeader(line: string): LinkHeader {
   if (header !== undefined) return header;
   throw new PolypodError(
     'bad-request',
-    `${shape.sentence('the header of the link', problems)}: is the daemon of another version? Restart it.`,
+    `${shape.sentence('the header of the link', problems)}: the daemon may be another version. Restart it.`,
   );
 }

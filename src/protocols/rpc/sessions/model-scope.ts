@@ -96,8 +96,8 @@ function globOf(pattern: string): RegExp {
 
 /** Notices about `--models` for the person. */
 export function scopeNotices({ models, unmatched }: ModelScope<unknown>): readonly string[] {
-  const missing = unmatched.map((pattern) => `no model matches "${pattern}" of --models`);
+  const missing = unmatched.map((pattern) => `no model matches "${pattern}" in --models`);
   return models.length > 0 || missing.length === 0
     ? missing
-    : [...missing, '--models has no effect: cycle_model goes through all models'];
+    : [...missing, '--models has no effect: cycle_model cycles through all models'];
 }

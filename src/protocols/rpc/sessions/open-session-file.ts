@@ -46,7 +46,7 @@ export function refuseBadPath(file: string, name: string): void {
   if (file.length > LONGEST_PATH || file.includes('\0'))
     throw new PolypodError(
       'bad-request',
-      `${name} must have at most ${LONGEST_PATH} characters, and no zero characters`,
+      `${name} must have at most ${LONGEST_PATH} characters, and no null characters`,
     );
 }
 

@@ -40,7 +40,7 @@ export async function calledIn(directory: string, word: string, host: Host): Pro
     if (more.length > 0)
       throw new PolypodError(
         'bad-request',
-        `${found.length} sessions in ${place} are meant by "${word}": write more of the id`,
+        `"${word}" matches ${found.length} sessions in ${place}: use more characters of the id`,
       );
     if (file !== undefined) return host.openFile(file);
   }

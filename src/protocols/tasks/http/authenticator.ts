@@ -45,10 +45,10 @@ export class Authenticator {
         'the request has several keys: send one, in Authorization or X-API-Key',
       );
     const wait = text === undefined ? 0 : this.#wrong.take(networkKey(remote));
-    if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
+    if (wait > 0) throw tooMany('too many invalid keys from this address', wait);
     throw unauthorized(
       text === undefined
-        ? 'a key is needed: send it as "Authorization: Bearer <key>" or in X-API-Key, never in the address'
+        ? 'a key is required: send it as "Authorization: Bearer <key>" or in X-API-Key, never in the URL'
         : ticket === undefined
           ? NOT_GOOD[this.#ring?.whyNot(text) ?? 'wrong']
           : NO_TICKET,
@@ -60,7 +60,7 @@ export class Authenticator {
     if (this.#ring === undefined) return;
     const { target } = this.tickets.find(text) ?? {};
     if (target === undefined || target.path !== path || target.id !== id)
-      throw unauthorized('the ticket is for another stream: use the address that came with it');
+      throw unauthorized('the ticket is for another stream: use the URL that was returned with it');
     this.tickets.spend(text);
   }
 
@@ -76,7 +76,7 @@ export class Authenticator {
   /** Counts one request or message of a key. Throws if it exceeds the key's rate. */
   charge(key: KeyRecord): void {
     const wait = this.#rates.take(key.id);
-    if (wait > 0) throw tooMany('this key asks too often', wait);
+    if (wait > 0) throw tooMany('too many requests with this key', wait);
   }
 }
 
@@ -90,17 +90,17 @@ function keyAndTicket(): PolypodError {
 }
 
 const NO_TICKET =
-  'the ticket is not good: it was used, has expired, or its key was revoked; ask for another one with POST /stream_tickets';
+  'the ticket is invalid: it was used, has expired, or its key was revoked; request another one with POST /stream_tickets';
 
 const NOT_GOOD = {
-  wrong: 'the key is not good: it is wrong, or was revoked',
-  revoked: 'the key was revoked: ask for another one',
-  expired: 'the key has expired: ask for another one, or for the one that replaced it',
+  wrong: 'the key is invalid or was revoked',
+  revoked: 'the key was revoked: request a new one',
+  expired: 'the key has expired: request a new one, or use the one that replaced it',
 } as const;
 
 export function requirePermission(key: KeyRecord, scope: KeyPermission): void {
   if (allows(key, scope)) return;
-  throw httpRefusal(403, 'missing_scope', `this key may not do that: it needs the scope ${scope}`, {
+  throw httpRefusal(403, 'missing_scope', `this key may not do that: it needs the permission ${scope}`, {
     details: { scope },
   });
 }
@@ -134,12 +134,12 @@ export function refuseKeyInAddress({ pathname, searchParams }: RequestTarget): v
     throw httpRefusal(
       400,
       'key_in_address',
-      'the address has a key in it, and addresses end up in logs: revoke that key, and send keys as "Authorization: Bearer <key>" or in X-API-Key',
+      'the URL contains a key, and URLs end up in logs: revoke that key, and send keys as "Authorization: Bearer <key>" or in X-API-Key',
     );
 }
 
 export function tooManyStrangers(seconds: number): PolypodError {
-  return tooMany('too many requests without a good key came from this address', seconds);
+  return tooMany('too many requests without a valid key from this address', seconds);
 }
 
 function tooMany(why: string, seconds: number): PolypodError {

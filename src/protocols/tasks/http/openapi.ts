@@ -11,7 +11,7 @@ export function openApi(routes: readonly Route[], version: string): JsonObject {
     info: {
       title: 'Polypod tasks',
       version,
-      summary: 'Hand tasks to an agent, and follow them live.',
+      summary: 'Submit tasks to an agent, and follow them live.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // Relative to this document: behind a proxy, the public name is unknown.
@@ -66,7 +66,10 @@ function rawSuccess({ type, about }: RawReply): JsonObject {
   if (type === 'websocket') return { 101: { description: about } };
   const ok = { description: about, content: { [type]: { schema: { type: 'string' } } } };
   if (type === 'text/plain') return { 200: ok };
-  return { 200: ok, 204: { description: 'The last event was seen already: a browser stops asking.' } };
+  return {
+    200: ok,
+    204: { description: 'The client has received the last event: a browser stops reconnecting.' },
+  };
 }
 
 function refusalsOf({ body, refusals = [] }: Route): readonly number[] {
@@ -129,7 +132,7 @@ const SECURITY_SCHEMES: JsonObject = {
     type: 'apiKey',
     in: 'query',
     name: 'ticket',
-    description: 'A ticket of POST /stream_tickets, for EventSource in browsers. It opens one stream.',
+    description: 'A ticket from POST /stream_tickets, for EventSource in browsers. It opens one stream.',
   },
 };
 
@@ -137,19 +140,19 @@ const SECURITY_SCHEMES: JsonObject = {
 const EVERYWHERE = [400, 401, 403, 404, 405, 408, 417, 429, 431, 500];
 
 const REFUSALS: Readonly<Record<number, string>> = {
-  400: 'The request cannot be read; details.field names what is wrong.',
-  401: 'There is no key, or it is not good.',
-  403: 'The key, the host or the origin may not do that.',
-  404: 'It is not there, or belongs to somebody else.',
-  405: 'Another method is needed.',
+  400: 'The request is invalid; details.field names the invalid field.',
+  401: 'The key is missing or invalid.',
+  403: 'The key, the host or the origin is not permitted to do that.',
+  404: 'It does not exist, or belongs to another owner.',
+  405: 'The path does not support this method.',
   408: 'The request took too long to arrive.',
-  409: 'It does not fit what is there.',
+  409: 'It conflicts with the current state.',
   413: 'The body is too large.',
   415: 'The body is not JSON.',
-  417: 'Only Expect: 100-continue is understood.',
-  426: 'This is a WebSocket.',
-  429: 'Too much, too often: Retry-After says when to come back.',
+  417: 'Only Expect: 100-continue is supported.',
+  426: 'The endpoint is a WebSocket.',
+  429: 'Too many requests: wait for the time in Retry-After.',
   431: 'The headers are too large.',
-  500: 'Something is broken here.',
-  503: 'The agent is about to stop.',
+  500: 'Internal error.',
+  503: 'The agent is stopping.',
 };

@@ -44,7 +44,7 @@ const TASK_LINE = object(
     status: STATUS,
     state: STATE,
     updatedAt: time,
-    userPrompt: { type: 'string', description: 'What was asked, or its beginning.' },
+    userPrompt: { type: 'string', description: 'The prompt, truncated if it is long.' },
     agentName: { type: 'string', description: 'The agent that it was submitted to.' },
   },
   ['taskId', 'sessionId', 'status', 'state', 'updatedAt'],
@@ -55,8 +55,8 @@ const APPROVAL = object(
     approvalId: text,
     sessionId: text,
     tool: text,
-    title: { type: 'string', description: 'The call in a line, which may be cut.' },
-    arguments: { type: 'string', description: 'All that the call would be given, as JSON text.' },
+    title: { type: 'string', description: 'The call in one line, which may be truncated.' },
+    arguments: { type: 'string', description: 'All arguments of the call, as JSON text.' },
     reason: text,
     requestedAt: time,
     deadline: time,
@@ -96,7 +96,7 @@ export const SCHEMAS = {
   StreamTicket: object(
     {
       ticket: text,
-      url: { type: 'string', description: 'The stream with the ticket in it, relative to the agent.' },
+      url: { type: 'string', description: 'The URL of the stream with the ticket, relative to the agent.' },
       expiresAt: time,
     },
     ['ticket', 'url', 'expiresAt'],

@@ -112,7 +112,10 @@ export class KeyRing {
     try {
       this.#kept = byId(readKeys(file));
     } catch (thrown) {
-      log.error('the keys cannot be read: those from before hold', { file, reason: messageOf(thrown) });
+      log.error('cannot read the key file: the previous keys stay valid', {
+        file,
+        reason: messageOf(thrown),
+      });
       return;
     }
     this.#awaitExpiry();

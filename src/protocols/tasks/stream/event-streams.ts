@@ -60,7 +60,7 @@ async function stream(
   const { streams, limits } = context;
   const over = new AbortController();
   const forget = streams.add(key, (why) => over.abort(why));
-  response.on('close', () => over.abort('the client is gone'));
+  response.on('close', () => over.abort('the client has disconnected'));
   const { keepAliveMs, unreadBytes } = limits;
   const { signal } = over;
   try {

@@ -42,7 +42,7 @@ export function openResumableStream(
 
 /** Why a session's events ended: a daemon that stops closes its sessions before its doors. */
 export function whyClosed({ settings: { isDraining } }: TasksContext): string {
-  return isDraining?.() === true ? 'the agent stops' : 'the session was closed';
+  return isDraining?.() === true ? 'the agent is stopping' : 'the session was closed';
 }
 
 const all: EventSelection = (events) => ({ events, isLast: false });

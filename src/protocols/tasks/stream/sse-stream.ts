@@ -42,7 +42,7 @@ export async function streamSse(
   } catch (thrown) {
     const error = asPolypodError(thrown);
     // The message of an internal error is logged, not sent.
-    const message = error.code === 'internal' ? 'the stream broke off: connect again' : error.message;
+    const message = error.code === 'internal' ? 'the stream was interrupted: reconnect' : error.message;
     response.write(errorEvent(wireError(error, '').code, message));
   } finally {
     clearInterval(keepAlive);

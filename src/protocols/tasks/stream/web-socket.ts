@@ -126,7 +126,7 @@ function open(
       waiting += 1;
       waitingCharacters += text.length;
       if (waiting > MOST_WAITING || waitingCharacters > context.limits.unreadBytes)
-        link.close(RATE_LIMITED, 'too many messages wait: send fewer at once');
+        link.close(RATE_LIMITED, 'too many pending messages: send fewer at once');
       turn = turn
         .then(() => answerText(text, session))
         .catch((thrown: unknown) => {
@@ -173,7 +173,7 @@ function open(
       }),
     say: (line) => {
       if (link.pending > context.limits.unreadBytes)
-        link.close(TOO_SLOW, 'too much is unread: connect again, and subscribe after the last id');
+        link.close(TOO_SLOW, 'too many unread bytes: reconnect and subscribe after the last id');
       else link.send(JSON.stringify(line));
     },
     fail: (thrown, marks) => {

@@ -59,12 +59,12 @@ async function addressOf(
 ): Promise<{ readonly address: string; readonly family: number }> {
   const name = hostname.replace(/^\[|\]$/g, '');
   const found = await lookup(name).catch((thrown: unknown) => {
-    throw new PolypodError('provider-failed', `${name} is not known: ${messageOf(thrown)}`, {
+    throw new PolypodError('provider-failed', `cannot resolve ${name}: ${messageOf(thrown)}`, {
       cause: thrown,
     });
   });
   if (allowPrivate || !isPrivate(found.address)) return found;
-  throw new PolypodError('denied', `${name} is a private address: the configuration has to allow it`);
+  throw new PolypodError('denied', `${name} is a private address: allow it in the configuration`);
 }
 
 export function isPrivate(address: string): boolean {

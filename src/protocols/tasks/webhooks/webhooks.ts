@@ -53,7 +53,10 @@ export class Webhooks {
 
   #send(hook: Webhook, message: JsonObject): void {
     if (this.#deliveries.size >= this.#limits.waiting) {
-      this.#log.error('a webhook is left out: too many wait', { url: hook.url, message: message.id });
+      this.#log.error('dropped a webhook message: too many are pending', {
+        url: hook.url,
+        message: message.id,
+      });
       return;
     }
     const delivery = this.#deliver(hook, message).finally(() => this.#deliveries.delete(delivery));
@@ -69,12 +72,21 @@ export class Webhooks {
         return;
       } catch (thrown) {
         const reason = messageOf(thrown);
-        this.#log.warn('a webhook was not taken', { url: hook.url, message: message.id, attempt, reason });
+        this.#log.warn('a webhook message was not accepted', {
+          url: hook.url,
+          message: message.id,
+          attempt,
+          reason,
+        });
       }
       if (isLast) break;
       await this.#pause(attempt);
     }
-    this.#log.error('a webhook is lost', { url: hook.url, message: message.id, type: message.type });
+    this.#log.error('gave up on a webhook message', {
+      url: hook.url,
+      message: message.id,
+      type: message.type,
+    });
   }
 
   /** Waits until the next attempt is due, or until the agent stops. */

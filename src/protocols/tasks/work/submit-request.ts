@@ -15,7 +15,7 @@ const AMOUNT: shape.Shape<number> = {
 };
 
 const path = wireText({
-  must: 'an absolute path of at most 4096 characters, none of them zero',
+  must: 'an absolute path of at most 4096 characters, without null characters',
   pattern: '^/[^\\u0000]*$',
   longest: 4_096,
 });
@@ -70,7 +70,7 @@ export function known<T>(strict: shape.Shape<T>): shape.Shape<T> {
       // A required key with the value null is reported as missing.
       const nulls = entries.filter(([key, part]) => part === null && !needed.includes(key));
       for (const [key] of nulls)
-        report({ path: [...at, key], at: 'value', text: 'must not be null: leave it out' });
+        report({ path: [...at, key], at: 'value', text: 'must not be null: omit it' });
       const read = strict.read(Object.fromEntries(entries), at, report);
       return nulls.length > 0 ? undefined : read;
     },

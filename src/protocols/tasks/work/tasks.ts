@@ -89,7 +89,7 @@ export class Tasks {
     const { pending } = this.#limits;
     // A task that was accepted under its key keeps its place: submitting it again has no effect.
     if (this.#sessions.pending >= pending && !(await this.#isKnown(pod.id, taskId)))
-      return rejected(name, `${pending} tasks wait already: try again later`);
+      return rejected(name, `${pending} tasks are already pending: try again later`);
     const start = (): Promise<Receipt> =>
       pod.handle(
         {
@@ -165,7 +165,9 @@ export class Tasks {
   async cancel(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
     const { row, state } = await this.find(key, taskId);
     if (isOver(state))
-      throw httpRefusal(409, 'task_over', `the task is over already: it is ${state}`, { details: { state } });
+      throw httpRefusal(409, 'task_over', `the task has already ended: it is ${state}`, {
+        details: { state },
+      });
     const pod = this.#host.pod(row.id);
     const { queue } = await pod.snapshot();
     const waiting = queue.find((queued) => queued.taskId === taskId);
@@ -241,7 +243,7 @@ export class Tasks {
       case 'file_operation':
         return { text, overrides: { ...overrides, tools: FILE_TOOLS } };
       case 'command_execution': {
-        if (command === undefined) return 'this agent executes no commands';
+        if (command === undefined) return 'this agent does not execute commands';
         const { model, tool } = command;
         return { text: userPrompt, overrides: { ...overrides, model, tools: [tool], maxTurns: 2 } };
       }

@@ -67,7 +67,7 @@ describe('a key (built program)', () => {
     expect(await reader.get('/tasks')).toMatchObject({
       status: 401,
       body: {
-        error: { message: 'the key has expired: ask for another one, or for the one that replaced it' },
+        error: { message: 'the key has expired: request a new one, or use the one that replaced it' },
       },
     });
     expect((await here.polypod('keys', 'list')).stdout).toMatch(new RegExp(`${idOf(key)} .*expired \\d{4}-`));

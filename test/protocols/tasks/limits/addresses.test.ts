@@ -22,7 +22,7 @@ describe('requests without a valid key', () => {
     expect(refused).toMatch(/retry-after: \d+\r\n/i);
     expect(refused).toMatch(/connection: close\r\n/i);
     expect(JSON.parse(refused.split('\r\n\r\n')[1] ?? '')).toMatchObject({
-      error: { code: 'rate_limited', message: expect.stringContaining('without a good key') },
+      error: { code: 'rate_limited', message: expect.stringContaining('without a valid key') },
     });
     const good = agent.site.client();
     for (let count = 0; count < 50; count += 1) expect((await good.get('/tasks')).status).toBe(200);

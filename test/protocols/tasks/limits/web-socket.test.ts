@@ -78,7 +78,7 @@ describe('a WebSocket of the built program', () => {
     expect(codes.slice(9)).toEqual(Array(100).fill('rate_limited'));
     expect([client.closeCode, client.closeReason]).toEqual([
       1008,
-      expect.stringContaining('this key asks too often: try again in'),
+      expect.stringContaining('too many requests with this key: try again in'),
     ]);
   });
 });
