@@ -9,9 +9,9 @@ import { BroadcastAnswer, EncodedBatch, type EventLines } from './encode/event-l
 /** A consumer of a pod's events. */
 export interface Listener {
   /** Receives events of the pod, in order. Events that it already has must be skipped. */
-  deliver(telling: EncodedBatch): void;
+  deliver(encoded: EncodedBatch): void;
   /** Receives an answer that goes to all clients. */
-  hear(answer: BroadcastAnswer): void;
+  deliverAnswer(answer: BroadcastAnswer): void;
   /** Called when the pod was closed or has failed. */
   end(reason: PolypodError | undefined): void;
 }
@@ -85,9 +85,9 @@ export class Broadcast {
     this.#onEnd();
   }
 
-  say(said: readonly WireLine[]): void {
-    const answer = new BroadcastAnswer(said);
-    for (const listener of this.#listeners) listener.hear(answer);
+  broadcast(lines: readonly WireLine[]): void {
+    const answer = new BroadcastAnswer(lines);
+    for (const listener of this.#listeners) listener.deliverAnswer(answer);
   }
 
   /** Resumes after the last event when a burst exceeded what a watcher may leave unread. */
@@ -112,16 +112,16 @@ export class Broadcast {
           `too many events at once: reconnect and subscribe after ${this.seq}`,
         );
       if (watched.type === 'snapshot') this.#projection = ProjectionState.of(watched.snapshot);
-      else if (hasBegun) this.#tell(watched.batch);
+      else if (hasBegun) this.#publish(watched.batch);
       else this.#projection.recall(watched.batch.events);
       hasBegun = true;
       onBegin();
     }
   }
 
-  #tell(batch: EventBatch<PodEvent>): void {
-    const telling = encodeBatch(batch, this.#projection);
-    for (const listener of this.#listeners) listener.deliver(telling);
+  #publish(batch: EventBatch<PodEvent>): void {
+    const encoded = encodeBatch(batch, this.#projection);
+    for (const listener of this.#listeners) listener.deliver(encoded);
   }
 
   #end(reason: PolypodError | undefined): void {
@@ -135,10 +135,10 @@ export class Broadcast {
 
 /** Encodes a batch and updates the projection state. */
 export function encodeBatch(batch: EventBatch<PodEvent>, projection: ProjectionState): EncodedBatch {
-  const told: EventLines[] = [];
+  const encoded: EventLines[] = [];
   for (const event of batch.events) {
-    told.push({ event, said: encode(event, projection) });
+    encoded.push({ event, lines: encode(event, projection) });
     projection.apply(event);
   }
-  return new EncodedBatch(told);
+  return new EncodedBatch(encoded);
 }

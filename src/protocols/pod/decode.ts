@@ -92,9 +92,9 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
       overrides: shape.anyObject,
       task_id: text,
     }),
-    ({ when_busy, overrides, task_id, ...said }) =>
+    ({ when_busy, overrides, task_id, ...input }) =>
       command('prompt', {
-        content: contentOf(said),
+        content: contentOf(input),
         ...(when_busy && { whenBusy: when_busy === 'follow_up' ? 'follow-up' : when_busy }),
         ...(overrides && { overrides: ourSettings(overrides, 'overrides') }),
         ...(task_id && { taskId: task_id }),
@@ -113,9 +113,9 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
     (params) => ({ type: 'subscribe', ...params }),
   ),
   pause: taking(none, () => command('pause', {})),
-  steer: taking(shape.fields(message, pictures), (said) => command('steer', { content: contentOf(said) })),
-  follow_up: taking(shape.fields(message, pictures), (said) =>
-    command('follow-up', { content: contentOf(said) }),
+  steer: taking(shape.fields(message, pictures), (input) => command('steer', { content: contentOf(input) })),
+  follow_up: taking(shape.fields(message, pictures), (input) =>
+    command('follow-up', { content: contentOf(input) }),
   ),
   clear_queue: taking(shape.fields({}, { queue_ids: shape.listOf(text) }), ({ queue_ids }) =>
     command('clear-queue', { ...(queue_ids && { queueIds: queue_ids }) }),
@@ -178,8 +178,8 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
         ...(is_error === undefined ? {} : { isError: is_error }),
       }),
   ),
-  tool_update: taking(shape.fields({ call_id: text, text: shape.anyText }, {}), ({ call_id, text: said }) =>
-    command('tool-update', { callId: call_id, text: said }),
+  tool_update: taking(shape.fields({ call_id: text, text: shape.anyText }, {}), ({ call_id, text: update }) =>
+    command('tool-update', { callId: call_id, text: update }),
   ),
   close: taking(none, () => command('close', {})),
 };

@@ -53,7 +53,7 @@ export class Link implements Listener {
   #seq: number;
   /** False while it is being sent past events. */
   #isLive = true;
-  #asked: 'nothing' | 'something' | 'to-watch' = 'nothing';
+  #requested: 'nothing' | 'something' | 'to-watch' = 'nothing';
   #leavesWhenQuiet = false;
 
   constructor(broadcast: Broadcast, receiver: Receiver, options: LinkOptions) {
@@ -96,7 +96,7 @@ export class Link implements Listener {
 
   /** The client has ended its input. If it has sent no request, it stays; else it is closed when its requests are done. */
   finish(): void {
-    if (this.#asked !== 'something') return;
+    if (this.#requested !== 'something') return;
     this.#leavesWhenQuiet = true;
     this.#leaveIfQuiet();
   }
@@ -109,18 +109,18 @@ export class Link implements Listener {
     this.#options.onLeave?.();
   }
 
-  deliver(telling: EncodedBatch): void {
-    if (!this.#isLive || telling.lastSeq <= this.#seq) return;
+  deliver(batch: EncodedBatch): void {
+    if (!this.#isLive || batch.lastSeq <= this.#seq) return;
     if (this.#receiver.pending() > this.#options.pendingBytes) {
       this.#cutOff();
       return;
     }
-    this.#take(telling.lines(this.#kind, this.#seq));
-    this.#seq = telling.lastSeq;
+    this.#take(batch.lines(this.#kind, this.#seq));
+    this.#seq = batch.lastSeq;
     this.#leaveIfQuiet();
   }
 
-  hear(answer: BroadcastAnswer): void {
+  deliverAnswer(answer: BroadcastAnswer): void {
     if (this.#isLive) this.#take(answer.lines(this.#kind));
   }
 
@@ -143,8 +143,8 @@ export class Link implements Listener {
     }
   }
 
-  #note(asked: 'something' | 'to-watch'): void {
-    if (this.#asked !== 'to-watch') this.#asked = asked;
+  #note(requested: 'something' | 'to-watch'): void {
+    if (this.#requested !== 'to-watch') this.#requested = requested;
   }
 
   async #do(request: Request, requestId: RequestId | undefined, key: string | undefined): Promise<void> {
@@ -154,13 +154,13 @@ export class Link implements Listener {
         return;
       case 'get-history': {
         const snapshot = await this.pod.snapshot();
-        await told();
+        await eventsSent();
         const items = historyItems(snapshot.items);
-        const said = [
+        const lines = [
           toPlain('history', { items }),
           toExtended('history', { items, in_flight: inFlight(snapshot) }),
         ];
-        this.#reply(said, requestId);
+        this.#reply(lines, requestId);
         return;
       }
       case 'subscribe':
@@ -168,7 +168,7 @@ export class Link implements Listener {
         return;
       case 'command': {
         const receipt = await this.pod.perform(request.command, this.#caller(key));
-        await told();
+        await eventsSent();
         if (requestId !== undefined) this.#answer([toExtended('accepted', accepted(receipt))], requestId);
       }
     }
@@ -206,20 +206,20 @@ export class Link implements Listener {
   }
 
   /** Sends to all clients, or only to the sender if its line has a request id. */
-  #reply(said: readonly WireLine[], requestId: RequestId | undefined): void {
-    if (requestId === undefined) this.#broadcast.say(said);
-    else this.#answer(said, requestId);
+  #reply(lines: readonly WireLine[], requestId: RequestId | undefined): void {
+    if (requestId === undefined) this.#broadcast.broadcast(lines);
+    else this.#answer(lines, requestId);
   }
 
   #refuse(error: PolypodError, method: string | undefined, requestId: RequestId | undefined): void {
     this.#options.onRefused?.();
-    const said = errorLines(error, method);
-    if (refusalOf(error, method).isBroadcast) this.#reply(said, requestId);
-    else this.#answer(said, requestId);
+    const lines = errorLines(error, method);
+    if (refusalOf(error, method).isBroadcast) this.#reply(lines, requestId);
+    else this.#answer(lines, requestId);
   }
 
-  #answer(said: readonly WireLine[], requestId: RequestId | undefined, seq?: number): void {
-    this.#take(answerLines(this.#kind, said, { ...withoutUndefined({ request_id: requestId, seq }) }));
+  #answer(lines: readonly WireLine[], requestId: RequestId | undefined, seq?: number): void {
+    this.#take(answerLines(this.#kind, lines, { ...withoutUndefined({ request_id: requestId, seq }) }));
   }
 
   #take(lines: Lines): void {
@@ -261,7 +261,7 @@ export class Link implements Listener {
  * Waits until the events that the pod has written are sent, which happens in the same turn of the event loop. The client's next line then
  * sees the pod's new state.
  */
-function told(): Promise<void> {
+function eventsSent(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });

@@ -72,7 +72,7 @@ class ProjectedReader implements Listener {
   }
 
   /** Answers to requests of other clients are ignored. */
-  hear(): void {}
+  deliverAnswer(): void {}
 
   end(reason: PolypodError | undefined): void {
     if (reason !== undefined) this.#push([about(undefined, errorLines(reason, undefined))]);

@@ -31,9 +31,9 @@ export function textIn({ type, fields }: RpcCommand, key: string): string {
 }
 
 /** Undefined if the field is absent. */
-export function anyTextIn(wish: RpcCommand, key: string): string | undefined {
-  const value = wish.fields[key];
-  return value === undefined || value === null ? undefined : textIn(wish, key);
+export function anyTextIn(request: RpcCommand, key: string): string | undefined {
+  const value = request.fields[key];
+  return value === undefined || value === null ? undefined : textIn(request, key);
 }
 
 export function flagIn({ type, fields }: RpcCommand, key: string): boolean {
@@ -42,11 +42,14 @@ export function flagIn({ type, fields }: RpcCommand, key: string): boolean {
   throw new PolypodError('bad-request', `${type} needs "${key}", which is true or false`);
 }
 
-export function wordIn<const W extends string>(wish: RpcCommand, key: string, words: readonly W[]): W {
-  const value = wish.fields[key];
+export function wordIn<const W extends string>(request: RpcCommand, key: string, words: readonly W[]): W {
+  const value = request.fields[key];
   const word = words.find((candidate) => candidate === value);
   if (word !== undefined) return word;
-  throw new PolypodError('bad-request', `${wish.type} needs "${key}", which is one of ${words.join(', ')}`);
+  throw new PolypodError(
+    'bad-request',
+    `${request.type} needs "${key}", which is one of ${words.join(', ')}`,
+  );
 }
 
 /** Undefined if the value is not a level, as in the original protocol. */
@@ -55,9 +58,9 @@ export function levelIn({ fields }: RpcCommand): ThinkingLevel | undefined {
 }
 
 /** Parses the message and its images. */
-export function userContentIn(wish: RpcCommand): UserContent {
-  const text = textIn(wish, 'message');
-  return [{ type: 'text', text }, ...arrayOf(wish.fields.images).map((image) => imageIn(wish, image))];
+export function userContentIn(request: RpcCommand): UserContent {
+  const text = textIn(request, 'message');
+  return [{ type: 'text', text }, ...arrayOf(request.fields.images).map((image) => imageIn(request, image))];
 }
 
 function imageIn({ type }: RpcCommand, image: unknown): UserContent[number] {

@@ -20,7 +20,7 @@ export interface UntimedEvent {
   readonly data: JsonObject & { readonly session_id: string };
 }
 
-type Tell<T extends PodEvent['type']> = (
+type Encoder<T extends PodEvent['type']> = (
   event: PodEventOf<T>,
   projection: ProjectionState,
   now: number,
@@ -32,7 +32,7 @@ const silent = (): readonly UntimedEvent[] => NOTHING;
 
 /** Encodes an event, given the projection state before it. The table has an entry for every event type. */
 export function encode(event: PodEvent, projection: ProjectionState, now: number): readonly UntimedEvent[] {
-  return tellWith(event, projection, now);
+  return encodeWith(event, projection, now);
 }
 
 /** The event that reports a change of a session's phase. */
@@ -52,16 +52,16 @@ export function phaseChange(projection: ProjectionState, before: Phase, after: P
   };
 }
 
-function tellWith<T extends PodEvent['type']>(
+function encodeWith<T extends PodEvent['type']>(
   event: PodEventOf<T> & { readonly type: T },
   projection: ProjectionState,
   now: number,
 ): readonly UntimedEvent[] {
-  const tell: Tell<T> = TELL[event.type];
-  return tell(event, projection, now);
+  const encodeEvent: Encoder<T> = ENCODERS[event.type];
+  return encodeEvent(event, projection, now);
 }
 
-const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
+const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
   ping: silent,
   status: silent,
   error: silent,
@@ -188,10 +188,10 @@ function titleChange(
 }
 
 function conversation(
-  said: readonly TranscriptRow[],
+  rows: readonly TranscriptRow[],
   { sessionId }: ProjectionState,
 ): readonly UntimedEvent[] {
-  return said.map((one) => ({
+  return rows.map((one) => ({
     type: 'conversation_updated',
     data: {
       session_id: sessionId,
@@ -199,7 +199,7 @@ function conversation(
       event_type: one.type,
       content_type: CONTENT_TYPES[one.type],
       parent_tool_use_id: '',
-      ...saidFields(one),
+      ...rowFields(one),
     },
   }));
 }
@@ -212,18 +212,18 @@ const CONTENT_TYPES: Readonly<Record<TranscriptRow['type'], string>> = {
   system: 'system',
 };
 
-function saidFields(said: TranscriptRow): JsonObject {
-  switch (said.type) {
+function rowFields(row: TranscriptRow): JsonObject {
+  switch (row.type) {
     case 'message':
-      return { role: said.role, content: said.content };
+      return { role: row.role, content: row.content };
     case 'thinking':
-      return { role: 'assistant', content: said.content };
+      return { role: 'assistant', content: row.content };
     case 'tool_call':
-      return { tool_id: said.callId, tool_name: said.name, tool_input: inputOf(said.arguments) };
+      return { tool_id: row.callId, tool_name: row.name, tool_input: inputOf(row.arguments) };
     case 'tool_result':
-      return { tool_result_for_id: said.callId, tool_result_content: said.content };
+      return { tool_result_for_id: row.callId, tool_result_content: row.content };
     case 'system':
-      return { subtype: said.subtype, content: said.content };
+      return { subtype: row.subtype, content: row.content };
   }
 }
 

@@ -81,7 +81,7 @@ export class Follower {
       [followed.last, followed.failure] = [last, failure];
       return;
     }
-    if (followed !== undefined) this.#letGo(followed);
+    if (followed !== undefined) this.#unfollow(followed);
     const projection = ProjectionState.before(change, this.#parts.host.sessions.get(change.id));
     if (failure !== undefined) {
       this.#fail(followed?.projection ?? projection, failure);
@@ -101,7 +101,7 @@ export class Follower {
       .catch(() => undefined);
     if (snapshot !== undefined) following.projection.rebase(snapshot);
     if (snapshot === undefined || (following.projection.isQuiet && following.last <= snapshot.seq))
-      this.#letGo(following);
+      this.#unfollow(following);
     else this.#begin(following);
   }
 
@@ -123,7 +123,7 @@ export class Follower {
         if (following.failure !== undefined) this.#fail(projection, following.failure);
       })
       .finally(() => {
-        if (!following.isCutOff) this.#letGo(following);
+        if (!following.isCutOff) this.#unfollow(following);
       });
   }
 
@@ -133,10 +133,10 @@ export class Follower {
     const { lastRun } = this.#parts.host.sessions.get(projection.sessionId) ?? {};
     if (lastRun?.status !== 'failed' || wireStatus(before).status === 'failed') return;
     const { type, data } = phaseChange(projection, before, 'failed');
-    this.#tell({ type, data: { ...data, error_message: message } }, projection, projection.seq);
+    this.#emit({ type, data: { ...data, error_message: message } }, projection, projection.seq);
   }
 
-  #letGo(followed: Followed): void {
+  #unfollow(followed: Followed): void {
     const { sessionId } = followed.projection;
     if (this.#followed.get(sessionId) === followed) this.#followed.delete(sessionId);
   }
@@ -165,14 +165,14 @@ export class Follower {
       isFirst = false;
       // Nothing more happens by itself; the next change starts following again.
       if (!projection.isQuiet || projection.seq < followed.last) continue;
-      this.#letGo(followed);
+      this.#unfollow(followed);
       return;
     }
   }
 
   #take(projection: ProjectionState, event: PodEvent): void {
     const now = this.#parts.now();
-    for (const told of encode(event, projection, now)) this.#tell(told, projection, event.seq);
+    for (const untimed of encode(event, projection, now)) this.#emit(untimed, projection, event.seq);
     const { skipPermissionsUntil: before } = projection.settings;
     this.#compare(projection, () => projection.apply(event, now));
     const { skipPermissionsUntil: after } = projection.settings;
@@ -185,12 +185,12 @@ export class Follower {
     const after = projection.phase;
     // A session that is being launched is reported when it runs or fails. An unused session is not in the default lists.
     if (after !== before && after !== 'starting' && !isUnused(after))
-      this.#tell(phaseChange(projection, before, after), projection, projection.seq);
+      this.#emit(phaseChange(projection, before, after), projection, projection.seq);
   }
 
-  #tell(told: UntimedEvent, { lastRun, settings }: About, seq?: number): void {
+  #emit(untimed: UntimedEvent, { lastRun, settings }: About, seq?: number): void {
     const timestamp = new Date(this.#parts.now()).toISOString();
-    const event = { ...told, timestamp, ...(seq === undefined ? {} : { seq }) };
+    const event = { ...untimed, timestamp, ...(seq === undefined ? {} : { seq }) };
     if (isVerbose(settings?.annotations)) this.#parts.log.info('event of a verbose session', gist(event));
     this.#parts.hear(event, lastRun?.runId);
   }
@@ -204,7 +204,7 @@ export class Follower {
       return;
     }
     this.#expiries.delete(sessionId);
-    this.#tell(
+    this.#emit(
       {
         type: 'session_settings_changed',
         data: {

@@ -107,14 +107,14 @@ export function additionsIn({ appendSystem }: Pick<PodSettings, 'appendSystem'>)
 const HEADING = '# Custom instructions\n\n';
 
 /** Converts the request to pod settings. */
-export function settingsOf(wish: Partial<LaunchRequest>): SettingsChange {
-  const appendSystem = appended(wish);
+export function settingsOf(request: Partial<LaunchRequest>): SettingsChange {
+  const appendSystem = appended(request);
   return given({
-    system: wish.systemPrompt,
+    system: request.systemPrompt,
     appendSystem,
-    paths: wish.paths,
-    mcpConfig: wish.mcpConfig,
-    permissionTool: permissionTool(wish.permissionPromptTool),
+    paths: request.paths,
+    mcpConfig: request.mcpConfig,
+    permissionTool: permissionTool(request.permissionPromptTool),
   });
 }
 

@@ -43,19 +43,19 @@ export class Launcher {
 
   async launch(params: Params): Promise<{ readonly session_id: string; readonly run_id: string }> {
     const query = params.required('query');
-    const wish: LaunchRequest = { query, ...readLaunchRequest(params) };
+    const request: LaunchRequest = { query, ...readLaunchRequest(params) };
     const title = titleIn(params);
     const skips = params.flag('dangerously_skip_permissions') ?? false;
     const timeoutMs = params.count('dangerously_skip_permissions_timeout');
     const verbose = params.flag('verbose') ?? false;
     const cwd = directoryIn(params, this.#settings);
     const model = await this.#model(params.text('model'));
-    const notes: Notes = { ...notesOf(wish), ...(verbose && { verbose }) };
+    const notes: Notes = { ...notesOf(request), ...(verbose && { verbose }) };
     const settings = checked({
-      ...settingsOf(wish),
-      rules: [...toolRules(wish)],
+      ...settingsOf(request),
+      rules: [...toolRules(request)],
       fallbackRules: [...ASK_BEFORE_EDITS],
-      toolLimit: toolLimitWith(undefined, {}, wish),
+      toolLimit: toolLimitWith(undefined, {}, request),
       ...(model && { model }),
       ...(skips && skipFor(timeoutMs, this.#now())),
       ...titled(title ?? '', annotated(undefined, notes)),
@@ -63,9 +63,9 @@ export class Launcher {
     return this.#sessions.whileLaunching(notes.launch, async () => {
       const pod = await this.#settings.host.create({
         cwd,
-        settings: (id) => ({ ...settings, ...this.#contextFor(id, notes, wish.mcpConfig) }),
+        settings: (id) => ({ ...settings, ...this.#contextFor(id, notes, request.mcpConfig) }),
       });
-      await begin(pod, wish, notes, 'failed to launch Claude session');
+      await begin(pod, request, notes, 'failed to launch Claude session');
       return { session_id: pod.id, run_id: notes.run };
     });
   }
@@ -78,12 +78,12 @@ export class Launcher {
     const { host } = this.#settings;
     if (this.#phaseToGoOn(parent) === 'running') await endRun(host.pod(parentId), CALLER);
     const { settings, stats } = await host.pod(parentId).snapshot();
-    const wish = inherited(asked, query, settings, parent);
-    const notes: Notes = { ...notesOf(wish), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
+    const request = inherited(asked, query, settings, parent);
+    const notes: Notes = { ...notesOf(request), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
     return this.#sessions.whileLaunching(notes.launch, async () => {
       const pod = await host.fork(parentId);
-      await pod.perform(this.#changeFor(pod.id, wish, notes, settings), CALLER);
-      await begin(pod, wish, notes, 'failed to launch resumed Claude session');
+      await pod.perform(this.#changeFor(pod.id, request, notes, settings), CALLER);
+      await begin(pod, request, notes, 'failed to launch resumed Claude session');
       return {
         session_id: pod.id,
         run_id: notes.run,
@@ -103,23 +103,23 @@ export class Launcher {
   }
 
   /** The settings that turn a fork of the parent into the requested session. The fork inherits the rest. */
-  #changeFor(id: string, wish: LaunchRequest, notes: Notes, parent: PodSettings): ValidCommand {
+  #changeFor(id: string, request: LaunchRequest, notes: Notes, parent: PodSettings): ValidCommand {
     const { rules, toolLimit, annotations, skipPermissionsUntil, mcpConfig } = parent;
     const isExpired = !skipping(skipPermissionsUntil, this.#now()).isOn;
     const before = notesIn(annotations) ?? {};
     return readCommand({
       type: 'configure',
       set: {
-        ...settingsOf(wish),
-        ...this.#contextFor(id, notes, wish.mcpConfig ?? mcpConfig),
-        rules: withToolLists(rules, before, wish),
-        toolLimit: toolLimitWith(toolLimit, before, wish),
+        ...settingsOf(request),
+        ...this.#contextFor(id, notes, request.mcpConfig ?? mcpConfig),
+        rules: withToolLists(rules, before, request),
+        toolLimit: toolLimitWith(toolLimit, before, request),
         archived: false,
         ...titled(titleOf(parent), annotated(undefined, notes)),
       },
       clear: [
         ...(isExpired ? ['skipPermissionsUntil'] : []),
-        ...(wish.permissionPromptTool === NATIVE_PERMISSION_TOOL ? ['permissionTool'] : []),
+        ...(request.permissionPromptTool === NATIVE_PERMISSION_TOOL ? ['permissionTool'] : []),
       ],
     });
   }

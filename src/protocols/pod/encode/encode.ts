@@ -8,7 +8,7 @@ import { wireApproval, wireQueued } from './snapshot.ts';
 import { statusLines } from './status.ts';
 import type { ExtraEvents, TurnResult, WireUsage } from '../wire.ts';
 
-type Say<T extends PodEvent['type']> = (
+type Encoder<T extends PodEvent['type']> = (
   event: PodEventOf<T>,
   projection: ProjectionState,
 ) => readonly WireLine[];
@@ -19,18 +19,18 @@ const silent = (): readonly WireLine[] => NOTHING;
 
 /** Encodes an event, given the projection state before it. The table has an entry for every event type. */
 export function encode(event: PodEvent, projection: ProjectionState): readonly WireLine[] {
-  return sayWith(event, projection);
+  return encodeWith(event, projection);
 }
 
-function sayWith<T extends PodEvent['type']>(
+function encodeWith<T extends PodEvent['type']>(
   event: PodEventOf<T> & { readonly type: T },
   projection: ProjectionState,
 ): readonly WireLine[] {
-  const say: Say<T> = SAY[event.type];
-  return say(event, projection);
+  const encodeEvent: Encoder<T> = ENCODERS[event.type];
+  return encodeEvent(event, projection);
 }
 
-const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
+const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
   ping: silent,
   status: silent,
   // Errors are reported at the end of the run, or as a retry.

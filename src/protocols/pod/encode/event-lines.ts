@@ -5,7 +5,7 @@ import type { RequestId, WireEvent } from '../wire.ts';
 /** A pod event and its lines, for both kinds of clients. */
 export interface EventLines {
   readonly event: PodEvent;
-  readonly said: readonly WireLine[];
+  readonly lines: readonly WireLine[];
 }
 
 /** A pod event or a snapshot, with its lines for clients that know the extensions. */
@@ -32,16 +32,16 @@ export class Lines {
 
 /** Pod events that are sent together. All clients of one kind get the same lines, so they are created once. */
 export class EncodedBatch {
-  readonly #told: readonly EventLines[];
+  readonly #events: readonly EventLines[];
   readonly #lines = new Map<ClientKind, Lines>();
   #projected: readonly ProjectedEvent[] | undefined;
 
-  constructor(told: readonly EventLines[]) {
-    this.#told = told;
+  constructor(batch: readonly EventLines[]) {
+    this.#events = batch;
   }
 
   get lastSeq(): number {
-    return this.#told.at(-1)?.event.seq ?? 0;
+    return this.#events.at(-1)?.event.seq ?? 0;
   }
 
   /** The part after an event number. */
@@ -49,23 +49,23 @@ export class EncodedBatch {
     if (this.#beginsAfter(after)) return this.#wholeLines(kind);
     return linesOf(
       kind,
-      this.#told.filter(({ event }) => event.seq > after),
+      this.#events.filter(({ event }) => event.seq > after),
     );
   }
 
   /** The events after a number that have lines, each with its lines. */
   projected(after: number): readonly ProjectedEvent[] {
-    if (this.#beginsAfter(after)) return (this.#projected ??= projectedOf(this.#told));
-    return projectedOf(this.#told.filter(({ event }) => event.seq > after));
+    if (this.#beginsAfter(after)) return (this.#projected ??= projectedOf(this.#events));
+    return projectedOf(this.#events.filter(({ event }) => event.seq > after));
   }
 
   #beginsAfter(after: number): boolean {
-    const [first] = this.#told;
+    const [first] = this.#events;
     return first === undefined || first.event.seq > after;
   }
 
   #wholeLines(kind: ClientKind): Lines {
-    const made = this.#lines.get(kind) ?? linesOf(kind, this.#told);
+    const made = this.#lines.get(kind) ?? linesOf(kind, this.#events);
     this.#lines.set(kind, made);
     return made;
   }
@@ -73,23 +73,23 @@ export class EncodedBatch {
 
 /** An answer to all clients of a pod; serialized once for each kind of client. */
 export class BroadcastAnswer {
-  readonly #said: readonly WireLine[];
+  readonly #answer: readonly WireLine[];
   readonly #lines = new Map<ClientKind, Lines>();
 
-  constructor(said: readonly WireLine[]) {
-    this.#said = said;
+  constructor(lines: readonly WireLine[]) {
+    this.#answer = lines;
   }
 
   lines(kind: ClientKind): Lines {
-    const made = this.#lines.get(kind) ?? answerLines(kind, this.#said, {});
+    const made = this.#lines.get(kind) ?? answerLines(kind, this.#answer, {});
     this.#lines.set(kind, made);
     return made;
   }
 }
 
 /** Lines that belong to no pod event: answers and errors. */
-export function answerLines(kind: ClientKind, said: readonly WireLine[], marks: Marks): Lines {
-  return new Lines(said.filter((one) => isFor(kind, one)).map(({ line }) => ({ ...line, ...marks })));
+export function answerLines(kind: ClientKind, lines: readonly WireLine[], marks: Marks): Lines {
+  return new Lines(lines.filter((one) => isFor(kind, one)).map(({ line }) => ({ ...line, ...marks })));
 }
 
 export interface Marks {
@@ -98,15 +98,15 @@ export interface Marks {
   readonly seq?: number;
 }
 
-function linesOf(kind: ClientKind, told: readonly EventLines[]): Lines {
+function linesOf(kind: ClientKind, batch: readonly EventLines[]): Lines {
   const events: WireEvent[] = [];
-  for (const one of told) addLines(kind, one, events);
+  for (const one of batch) addLines(kind, one, events);
   return new Lines(events);
 }
 
-function projectedOf(told: readonly EventLines[]): readonly ProjectedEvent[] {
+function projectedOf(batch: readonly EventLines[]): readonly ProjectedEvent[] {
   const projected: ProjectedEvent[] = [];
-  for (const one of told) {
+  for (const one of batch) {
     const lines: WireEvent[] = [];
     addLines('extended', one, lines);
     if (lines.length > 0) projected.push({ source: one.event, lines });
@@ -114,6 +114,6 @@ function projectedOf(told: readonly EventLines[]): readonly ProjectedEvent[] {
   return projected;
 }
 
-function addLines(kind: ClientKind, { event: { seq }, said }: EventLines, to: WireEvent[]): void {
-  for (const one of said) if (isFor(kind, one)) to.push({ ...one.line, seq });
+function addLines(kind: ClientKind, { event: { seq }, lines }: EventLines, to: WireEvent[]): void {
+  for (const one of lines) if (isFor(kind, one)) to.push({ ...one.line, seq });
 }

@@ -6,7 +6,7 @@ import type { RpcSession } from '../sessions/rpc-session.ts';
  * is sent as a second response. Long operations are awaited through `longWait`, so that other commands can be answered meanwhile.
  */
 export type Command = (
-  wish: RpcCommand,
+  request: RpcCommand,
   session: RpcSession,
   answer: (data?: unknown) => void,
   longWait: <T>(awaited: Promise<T>) => Promise<T>,

@@ -6,11 +6,11 @@ import { TEXTS } from '../errors.ts';
 import type { Command } from './command.ts';
 
 /** Returns the path as the client sent it. */
-export const exportHtml: Command = async (wish, session) => {
+export const exportHtml: Command = async (request, session) => {
   const { host, sessions, version } = session.parts;
   if (sessions.inMemory) throw new PolypodError('conflict', TEXTS.memoryExport);
   const file = host.fileOf(session.pod.id);
-  const path = anyTextIn(wish, 'outputPath') ?? `polypod-session-${basename(file, '.jsonl')}.html`;
+  const path = anyTextIn(request, 'outputPath') ?? `polypod-session-${basename(file, '.jsonl')}.html`;
   const [snapshot, messages] = await Promise.all([
     session.pod.snapshot(),
     host.history.messages(session.pod.id),

@@ -83,8 +83,8 @@ function callsIn(content: unknown): number {
   return arrayOf(content).filter((block) => objectOf(block).type === 'toolCall').length;
 }
 
-export const getEntries: Command = async (wish, session) => {
-  const since = anyTextIn(wish, 'since');
+export const getEntries: Command = async (request, session) => {
+  const since = anyTextIn(request, 'since');
   const recorded = await session.parts.host.history.entries(session.pod.id, since);
   if (recorded === undefined) throw new PolypodError('not-found', `Entry not found: ${since}`);
   return recorded;

@@ -6,8 +6,8 @@ import { modelScope } from '../sessions/model-scope.ts';
 import type { Command } from './command.ts';
 import { levelOf } from './state.ts';
 
-export const setModel: Command = async (wish, session) => {
-  const [provider, modelId] = [textIn(wish, 'provider'), textIn(wish, 'modelId')];
+export const setModel: Command = async (request, session) => {
+  const [provider, modelId] = [textIn(request, 'provider'), textIn(request, 'modelId')];
   const model = (await session.models()).find((one) => one.provider === provider && one.id === modelId);
   if (model === undefined) throw new PolypodError('not-found', `Model not found: ${provider}/${modelId}`);
   await session.handle({ type: 'configure', set: { model: { provider, modelId } } });
@@ -43,8 +43,8 @@ export const getAvailableModels: Command = async (_, session) => ({
 });
 
 /** Never fails: an invalid level clears the setting. */
-export const setThinkingLevel: Command = async (wish, session) => {
-  const thinking = levelIn(wish);
+export const setThinkingLevel: Command = async (request, session) => {
+  const thinking = levelIn(request);
   if (thinking === undefined) await session.handle({ type: 'configure', clear: ['thinking'] });
   else await session.handle({ type: 'configure', set: { thinking } });
 };

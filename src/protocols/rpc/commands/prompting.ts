@@ -9,10 +9,10 @@ import type { Command } from './command.ts';
  * Responds before the run starts; a later error is sent as a second response with the same id. A prompt during a run without
  * `streamingBehavior` is refused in the first response, because clients treat that one as the outcome.
  */
-export const prompt: Command = async (wish, session, answer) => {
-  const content = userContentIn(wish);
-  if (ranCommand(textIn(wish, 'message'), session)) return { disposition: 'handled' };
-  const whenBusy = whenBusyIn(wish);
+export const prompt: Command = async (request, session, answer) => {
+  const content = userContentIn(request);
+  if (ranCommand(textIn(request, 'message'), session)) return { disposition: 'handled' };
+  const whenBusy = whenBusyIn(request);
   const isBusy = await isRunning(session);
   if (isBusy && whenBusy === 'refuse') throw new PolypodError('conflict', TEXTS.busy);
   answer({ disposition: isBusy ? 'queued' : 'started' });
@@ -27,13 +27,13 @@ async function isRunning(session: RpcSession): Promise<boolean> {
   return (session.isBusy || session.isCutOff) && (await session.pod.snapshot()).run !== undefined;
 }
 
-export const steer: Command = async (wish, session) => {
-  await session.handle({ type: 'steer', content: queueable(wish, session) });
+export const steer: Command = async (request, session) => {
+  await session.handle({ type: 'steer', content: queueable(request, session) });
   return { disposition: 'queued' };
 };
 
-export const followUp: Command = async (wish, session) => {
-  await session.handle({ type: 'follow-up', content: queueable(wish, session) });
+export const followUp: Command = async (request, session) => {
+  await session.handle({ type: 'follow-up', content: queueable(request, session) });
   return { disposition: 'queued' };
 };
 
@@ -41,9 +41,9 @@ export const abort: Command = async ({ cancelled }, session) => {
   await endRun(session, cancelled);
 };
 
-export const abortAndPrompt: Command = async (wish, session, answer) => {
-  const content = userContentIn(wish);
-  await endRun(session, wish.cancelled);
+export const abortAndPrompt: Command = async (request, session, answer) => {
+  const content = userContentIn(request);
+  await endRun(session, request.cancelled);
   answer({ disposition: 'started' });
   await session
     .prompt({ type: 'prompt', content: await named(content, session), whenBusy: 'refuse' })
@@ -71,8 +71,8 @@ async function named(content: UserContent, { parts }: RpcSession): Promise<UserC
 
 function whenBusyIn({ type, id, fields }: RpcCommand): 'steer' | 'follow-up' | 'refuse' {
   if (fields.streamingBehavior === undefined || fields.streamingBehavior === null) return 'refuse';
-  const wish = { type, id, fields };
-  return wordIn(wish, 'streamingBehavior', ['steer', 'followUp']) === 'steer' ? 'steer' : 'follow-up';
+  const request = { type, id, fields };
+  return wordIn(request, 'streamingBehavior', ['steer', 'followUp']) === 'steer' ? 'steer' : 'follow-up';
 }
 
 /** A command of an extension runs at once, also during a run. An unknown `/x` is ordinary text. */
@@ -83,14 +83,14 @@ function ranCommand(text: string, session: RpcSession): boolean {
 
 const COMMAND = /^\/(\S+)\s*([\s\S]*)$/;
 
-function queueable(wish: RpcCommand, session: RpcSession): UserContent {
-  const [, name = ''] = COMMAND.exec(textIn(wish, 'message')) ?? [];
+function queueable(request: RpcCommand, session: RpcSession): UserContent {
+  const [, name = ''] = COMMAND.exec(textIn(request, 'message')) ?? [];
   if (session.parts.extensions.commands().some((command) => command.name === name))
     throw new PolypodError(
       'bad-request',
       `Extension command "/${name}" cannot be queued. Use prompt() or execute the command when not streaming.`,
     );
-  return userContentIn(wish);
+  return userContentIn(request);
 }
 
 function textOf(content: UserContent): string {

@@ -10,8 +10,8 @@ import type { Command } from './command.ts';
 import { typedText } from './history.ts';
 import { offer } from './offer.ts';
 
-export const newSession: Command = async (wish, session) => {
-  const parent = anyTextIn(wish, 'parentSession');
+export const newSession: Command = async (request, session) => {
+  const parent = anyTextIn(request, 'parentSession');
   const { host, extensions, sessions } = session.parts;
   if (await extensions.cancelsSwitch('new')) return { cancelled: true };
   const { cwd, directory } = sessions;
@@ -42,9 +42,9 @@ async function followingSettings(session: RpcSession): Promise<SettingsChange> {
   return { ...others, ...(model && { model }) };
 }
 
-export const switchSession: Command = async (wish, session) => {
+export const switchSession: Command = async (request, session) => {
   const { host, extensions, sessions } = session.parts;
-  const path = textIn(wish, 'sessionPath');
+  const path = textIn(request, 'sessionPath');
   refuseBadPath(path, 'sessionPath');
   if (await extensions.cancelsSwitch('resume')) return { cancelled: true };
   // The session is opened before the current run ends: if opening fails, the client keeps its session and run.
@@ -57,8 +57,8 @@ export const switchSession: Command = async (wish, session) => {
 
 const forkAt =
   (refusal: string): Command =>
-  async (wish, session) => {
-    const entryId = textIn(wish, 'entryId');
+  async (request, session) => {
+    const entryId = textIn(request, 'entryId');
     const prompts = await session.parts.host.history.prompts(session.pod.id);
     const prompt = prompts.find((candidate) => candidate.entryId === entryId);
     if (prompt === undefined) throw new PolypodError('bad-request', refusal);
@@ -86,8 +86,8 @@ function forked({ pod, parts }: RpcSession, entryId: string | undefined): Promis
   return parts.host.fork(pod.id, { ...fileIn(directory), ...(entryId === undefined ? {} : { entryId }) });
 }
 
-export const setSessionName: Command = async (wish, session) => {
-  const name = textIn(wish, 'name')
+export const setSessionName: Command = async (request, session) => {
+  const name = textIn(request, 'name')
     .replaceAll(/[\p{Cc} ]+/gu, ' ')
     .trim();
   if (name === '') throw new PolypodError('bad-request', TEXTS.emptyName);

@@ -77,31 +77,31 @@ export const setHostTools: Command = async ({ fields }, session) => {
 
 const DELIVERY = ['all', 'one-at-a-time'] as const;
 
-export const setSteeringMode: Command = async (wish, session) => {
+export const setSteeringMode: Command = async (request, session) => {
   await session.handle({
     type: 'configure',
-    set: { delivery: { steering: wordIn(wish, 'mode', DELIVERY) } },
+    set: { delivery: { steering: wordIn(request, 'mode', DELIVERY) } },
   });
 };
 
-export const setFollowUpMode: Command = async (wish, session) => {
+export const setFollowUpMode: Command = async (request, session) => {
   await session.handle({
     type: 'configure',
-    set: { delivery: { followUps: wordIn(wish, 'mode', DELIVERY) } },
+    set: { delivery: { followUps: wordIn(request, 'mode', DELIVERY) } },
   });
 };
 
-export const setInterruptMode: Command = async (wish, session) => {
-  const interrupt = wordIn(wish, 'mode', ['immediate', 'wait']);
+export const setInterruptMode: Command = async (request, session) => {
+  const interrupt = wordIn(request, 'mode', ['immediate', 'wait']);
   await session.handle({ type: 'configure', set: { delivery: { interrupt } } });
 };
 
-export const setAutoCompaction: Command = async (wish, session) => {
-  await session.handle({ type: 'configure', set: { autoCompaction: flagIn(wish, 'enabled') } });
+export const setAutoCompaction: Command = async (request, session) => {
+  await session.handle({ type: 'configure', set: { autoCompaction: flagIn(request, 'enabled') } });
 };
 
-export const setAutoRetry: Command = async (wish, session) => {
-  await session.handle({ type: 'configure', set: { autoRetry: flagIn(wish, 'enabled') } });
+export const setAutoRetry: Command = async (request, session) => {
+  await session.handle({ type: 'configure', set: { autoRetry: flagIn(request, 'enabled') } });
 };
 
 export const getCommands: Command = async (_, { parts }) => ({

@@ -10,8 +10,8 @@ import type { Command } from './command.ts';
 type CompactionEnd = PodEventOf<'compaction-end'>;
 
 /** Responds when the compaction is done. A run in progress is ended first. */
-export const compact: Command = async (wish, session, _, longWait) =>
-  longWait(compactNow(anyTextIn(wish, 'customInstructions'), session));
+export const compact: Command = async (request, session, _, longWait) =>
+  longWait(compactNow(anyTextIn(request, 'customInstructions'), session));
 
 async function compactNow(instructions: string | undefined, session: RpcSession): Promise<unknown> {
   await endRun(session);
@@ -42,9 +42,9 @@ async function compacted({ result, entryId }: CompactionEnd, session: RpcSession
   }
 }
 
-export const bash: Command = async (wish, session, _, longWait) => {
-  const command = textIn(wish, 'command');
-  const isPrivate = wish.fields.excludeFromContext === true;
+export const bash: Command = async (request, session, _, longWait) => {
+  const command = textIn(request, 'command');
+  const isPrivate = request.fields.excludeFromContext === true;
   const starting = session.handle({ type: 'shell', command, private: isPrivate });
   session.shells.opening = starting.catch(() => {});
   const { shellId = '' } = await starting;

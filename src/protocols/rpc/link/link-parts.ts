@@ -30,7 +30,7 @@ export async function linkParts(
   } = header;
   if (header.provider !== undefined) inventory.refuseUnknownProvider(header.provider);
   const scope = models.length === 0 ? NO_SCOPE : modelScope(await inventory.models(), models);
-  const { reference, thinking } = wishOf(header, scope);
+  const { reference, thinking } = selectionFor(header, scope);
   const chosen = reference === undefined ? undefined : await inventory.model(reference);
   const limits: RpcLimits = {
     toolLimit: hasMcp ? header.toolLimit : withoutMcp(header.toolLimit),
@@ -85,10 +85,12 @@ export async function linkParts(
 const NO_SCOPE: ModelScope<OfferedModel> = { models: [], unmatched: [] };
 
 /** A new session uses the first model of its scope, unless the options name another one. */
-function wishOf(header: LinkHeader, { models: [first] }: ModelScope<OfferedModel>): ModelSelection {
-  const wish = modelSelection(header);
+function selectionFor(header: LinkHeader, { models: [first] }: ModelScope<OfferedModel>): ModelSelection {
+  const selection = modelSelection(header);
   const isNew = header.resume === undefined && header.fork === undefined && header.isContinued !== true;
-  return first === undefined || !isNew || wish.reference !== undefined ? wish : firstOf(first, wish);
+  return first === undefined || !isNew || selection.reference !== undefined
+    ? selection
+    : firstOf(first, selection);
 }
 
 /** The daemon's MCP servers are shared by all sessions, so the limit excludes their tools instead. */

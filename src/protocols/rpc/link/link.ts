@@ -92,13 +92,15 @@ export class RpcLink {
     if (this.#isAnswer(fields)) return;
     const type = typeName(fields.type);
     const cancelled = CANCELLING.has(type) && { cancelled: this.#cancelRun() };
-    const wish: RpcCommand = { id: fields.id ?? undefined, type, fields, ...cancelled };
+    const request: RpcCommand = { id: fields.id ?? undefined, type, fields, ...cancelled };
     const command =
-      typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
-    if (command === undefined) return void this.#enqueue(false, () => this.#unknown(wish, fields.type));
-    if (URGENT.has(wish.type)) this.#urgent(wish, command);
-    else if (wish.type === 'bash') this.#shell(wish, command);
-    else this.#ordinary(wish, command);
+      typeof fields.type === 'string' && Object.hasOwn(COMMANDS, request.type)
+        ? COMMANDS[request.type]
+        : undefined;
+    if (command === undefined) return void this.#enqueue(false, () => this.#unknown(request, fields.type));
+    if (URGENT.has(request.type)) this.#urgent(request, command);
+    else if (request.type === 'bash') this.#shell(request, command);
+    else this.#ordinary(request, command);
   }
 
   /** Sends a message of an extension to the agent. The client did not request it and is notified only of a failure. */
@@ -136,11 +138,11 @@ export class RpcLink {
   }
 
   /** Runs at once, but after the prompt or command that it applies to. */
-  #urgent(wish: RpcCommand, command: Command): void {
+  #urgent(request: RpcCommand, command: Command): void {
     this.#waiting += 1;
-    const before = wish.type === 'abort_bash' ? this.#beforeAbortBash() : this.#prompts;
+    const before = request.type === 'abort_bash' ? this.#beforeAbortBash() : this.#prompts;
     // It overtakes the commands before it, and later ones do not overtake it.
-    this.#order.add(before.then(() => this.#perform(wish, command)).finally(() => this.#done()));
+    this.#order.add(before.then(() => this.#perform(request, command)).finally(() => this.#done()));
   }
 
   /** A running command is ended now; one that was just requested must start first. */
@@ -148,18 +150,18 @@ export class RpcLink {
     return this.#shells > 0 ? Promise.resolve() : this.#bash;
   }
 
-  #ordinary(wish: RpcCommand, command: Command): void {
+  #ordinary(request: RpcCommand, command: Command): void {
     // A prompt during a run is queued or refused, so it does not need to wait.
-    const isOrdered = ORDERED.has(wish.type) && !(wish.type === 'prompt' && this.#session.isBusy);
-    const done = this.#enqueue(isOrdered, () => this.#perform(wish, command), LEAVING.has(wish.type));
-    if (PROMPTS.has(wish.type)) this.#prompts = Promise.all([this.#prompts, done]);
+    const isOrdered = ORDERED.has(request.type) && !(request.type === 'prompt' && this.#session.isBusy);
+    const done = this.#enqueue(isOrdered, () => this.#perform(request, command), LEAVING.has(request.type));
+    if (PROMPTS.has(request.type)) this.#prompts = Promise.all([this.#prompts, done]);
   }
 
-  #shell(wish: RpcCommand, command: Command): void {
+  #shell(request: RpcCommand, command: Command): void {
     this.#bash = new Promise((begun) => {
       void this.#enqueue(true, async () => {
         this.#shells += 1;
-        const performed = this.#perform(wish, command);
+        const performed = this.#perform(request, command);
         begun(this.#session.shells.opening);
         await performed;
         this.#shells -= 1;
@@ -184,16 +186,16 @@ export class RpcLink {
     this.#waiting -= 1;
   }
 
-  async #perform(wish: RpcCommand, command: Command): Promise<void> {
+  async #perform(request: RpcCommand, command: Command): Promise<void> {
     let isAnswered = false;
     const answer = (data?: unknown): void => {
-      if (!isAnswered) this.#succeed(wish, data);
+      if (!isAnswered) this.#succeed(request, data);
       isAnswered = true;
     };
     try {
-      answer(await command(wish, this.#session, answer, (awaited) => this.#order.longWait(awaited)));
+      answer(await command(request, this.#session, answer, (awaited) => this.#order.longWait(awaited)));
     } catch (thrown) {
-      this.#fail(wish, thrown);
+      this.#fail(request, thrown);
     }
     this.#onAnswered();
   }

@@ -35,9 +35,9 @@ function joined(provider: string | undefined, id: string): string {
 /** Selects a model of a scope. `--thinking` takes precedence over the level of its pattern. */
 export function firstOf(
   { model, thinking }: ScopedModel<Pick<OfferedModel, 'provider' | 'id'>>,
-  wish: ModelSelection,
+  selection: ModelSelection,
 ): ModelSelection {
-  return { reference: `${model.provider}/${model.id}`, ...(thinking && { thinking }), ...wish };
+  return { reference: `${model.provider}/${model.id}`, ...(thinking && { thinking }), ...selection };
 }
 
 export function isSameModel(one: OfferedModel, other: OfferedModel): boolean {

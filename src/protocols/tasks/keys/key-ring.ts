@@ -31,7 +31,7 @@ export class KeyRing {
   readonly #unwatch: () => void;
   readonly #listeners = new Set<() => void>();
   /** By id. */
-  #kept: ReadonlyMap<string, KeyRecord> = new Map();
+  #stored: ReadonlyMap<string, KeyRecord> = new Map();
   readonly #uses: KeyUses | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #mark = '';
@@ -44,7 +44,7 @@ export class KeyRing {
     const { file } = options;
     if (file !== undefined) {
       this.#mark = markOf(file);
-      this.#kept = byId(readKeys(file));
+      this.#stored = byId(readKeys(file));
       this.#uses = new KeyUses(file);
     }
     this.#awaitExpiry();
@@ -58,41 +58,41 @@ export class KeyRing {
     this.#look();
     const hash = hashOf(key);
     // Always compares, even without a candidate, so that the time does not reveal which ids exist.
-    const kept = this.#kept.get(idIn(key) ?? '');
-    const isKept = isSameHash(hash, kept?.hash ?? NO_HASH);
-    if (kept !== undefined && isKept && keyState(kept) === 'good') {
-      this.#uses?.note(kept.id);
-      return kept;
+    const stored = this.#stored.get(idIn(key) ?? '');
+    const isMatch = isSameHash(hash, stored?.hash ?? NO_HASH);
+    if (stored !== undefined && isMatch && keyState(stored) === 'good') {
+      this.#uses?.note(stored.id);
+      return stored;
     }
     return this.#given.find((record) => isSameHash(hash, record.hash));
   }
 
   /** Why a key is not valid; undefined for a text that is not one of our keys. */
   whyNot(key: string): 'expired' | 'revoked' | undefined {
-    const kept = this.#kept.get(idIn(key) ?? '');
-    if (kept === undefined || !isSameHash(hashOf(key), kept.hash)) return undefined;
-    const state = keyState(kept);
+    const stored = this.#stored.get(idIn(key) ?? '');
+    if (stored === undefined || !isSameHash(hashOf(key), stored.hash)) return undefined;
+    const state = keyState(stored);
     return state === 'good' ? undefined : state;
   }
 
   /** The hash of a valid key, by id. */
   hashOf(id: string): string | undefined {
     this.#look();
-    const kept = this.#kept.get(id);
-    if (kept !== undefined) return keyState(kept) === 'good' ? kept.hash : undefined;
+    const stored = this.#stored.get(id);
+    if (stored !== undefined) return keyState(stored) === 'good' ? stored.hash : undefined;
     return this.#given.find((given) => given.id === id)?.hash;
   }
 
   isExpired({ id }: KeyRecord): boolean {
-    const kept = this.#kept.get(id);
-    return kept !== undefined && keyState(kept) === 'expired';
+    const stored = this.#stored.get(id);
+    return stored !== undefined && keyState(stored) === 'expired';
   }
 
   /** Whether a key that was found before is still valid. */
   isGood({ id, hash }: KeyRecord): boolean {
     this.#look();
-    const kept = this.#kept.get(id);
-    if (kept?.hash === hash && keyState(kept) === 'good') return true;
+    const stored = this.#stored.get(id);
+    if (stored?.hash === hash && keyState(stored) === 'good') return true;
     return this.#given.some((given) => given.id === id && given.hash === hash);
   }
 
@@ -110,7 +110,7 @@ export class KeyRing {
     if (mark === this.#mark) return;
     this.#mark = mark;
     try {
-      this.#kept = byId(readKeys(file));
+      this.#stored = byId(readKeys(file));
     } catch (thrown) {
       log.error('cannot read the key file: the previous keys stay valid', {
         file,
@@ -126,7 +126,7 @@ export class KeyRing {
   #awaitExpiry(): void {
     clearTimeout(this.#expiry);
     const now = Date.now();
-    const due = [...this.#kept.values()].filter(
+    const due = [...this.#stored.values()].filter(
       (key) => keyState(key, now) === 'good' && key.expiresAt !== undefined,
     );
     const next = Math.min(...due.map(({ expiresAt = '' }) => Date.parse(expiresAt)));

@@ -56,22 +56,22 @@ export class Tasks {
     this.#sessions = sessions;
   }
 
-  async submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
-    const reply = await this.#submit(key, wish, idempotencyKey);
+  async submit(key: KeyRecord, request: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
+    const reply = await this.#submit(key, request, idempotencyKey);
     if (reply.status === 'rejected') this.#refused.add(TASK_REJECTED);
     return reply;
   }
 
-  async #submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
+  async #submit(key: KeyRecord, request: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
     if (this.#settings.isDraining?.() === true) throw draining();
-    const { cwd, overrides } = await permit(wish.context ?? {}, key, this.#settings);
-    const work = this.#workFor(wish, overrides);
+    const { cwd, overrides } = await permit(request.context ?? {}, key, this.#settings);
+    const work = this.#workFor(request, overrides);
     // A rejected task creates no session.
-    if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: wish.taskType }, work);
-    const known = this.#sessions.find(key, wish.sessionId);
+    if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: request.taskType }, work);
+    const known = this.#sessions.find(key, request.sessionId);
     const pod = await this.#sessions.obtain(
       key,
-      wish.sessionId,
+      request.sessionId,
       cwd ?? (known === undefined ? await defaultDirectory(key, this.#settings) : known.cwd),
     );
     const row = this.#host.sessions.get(pod.id);
@@ -84,7 +84,7 @@ export class Tasks {
         `the session works in another directory: leave context.workingDirectory out, or use another session`,
         { details: { field: 'context.workingDirectory' } },
       );
-    const name = { podId: pod.id, taskType: wish.taskType };
+    const name = { podId: pod.id, taskType: request.taskType };
     const taskId = newTaskId(name, idempotencyKey === undefined ? undefined : [key.owner, idempotencyKey]);
     const { pending } = this.#limits;
     // A task that was accepted under its key keeps its place: submitting it again has no effect.
@@ -102,7 +102,7 @@ export class Tasks {
         callerFor(key, idempotencyKey),
       );
     try {
-      await (wish.taskType === 'complex_task' ? this.#delegations.submit(pod, start) : start());
+      await (request.taskType === 'complex_task' ? this.#delegations.submit(pod, start) : start());
       return { taskId, status: 'accepted' };
     } catch (thrown) {
       return { taskId, status: 'rejected', message: rejection(asPolypodError(thrown)) };
