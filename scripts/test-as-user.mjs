@@ -17,6 +17,7 @@ const SAMPLE = [
   'test/tools/isolation.test.ts',
   'test/tools/write.test.ts',
   'test/daemon',
+  'test/setup',
   'test/wire/unix-socket.test.ts',
   'test/protocols/pod/sockets.test.ts',
   'test/cli/me.test.ts',

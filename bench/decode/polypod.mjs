@@ -30,7 +30,7 @@ export async function check(wire, answer) {
 
 export function connectTo(wire, transport, baseUrl = 'http://bench.invalid') {
   const provider = providers.find(({ name }) => name === wire);
-  return connect(provider, { name: wire, wire, baseUrl, apiKey: 'bench' }, { transport });
+  return connect(provider, { name: wire, api: wire, baseUrl, apiKey: 'bench' }, { transport });
 }
 
 /** Reads one answer to its end; how many characters of text and arguments the collectors have then. */

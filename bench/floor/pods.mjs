@@ -20,7 +20,7 @@ const note = {
 
 /** A host of pods whose model is the simulator. */
 export function openHost(provider, directory, options = {}) {
-  const llm = connect(anthropic, { name: 'sim', wire: 'anthropic', baseUrl: provider, apiKey: 'any' });
+  const llm = connect(anthropic, { name: 'sim', api: 'anthropic', baseUrl: provider, apiKey: 'any' });
   const agents = async ({ cwd }) => ({
     defaultModel: { provider: 'sim', modelId: 'sim' },
     model: async () => ({ llm, model }),

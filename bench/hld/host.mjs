@@ -1,6 +1,6 @@
 // A host with the HLD door: node host.mjs <socket> <provider's URL> <directory>; <socket>.spent tells what it has used
 import { createServer } from 'node:net';
-import { logTo, redactor } from '../../dist/base/index.js';
+import { createLog, redactor } from '../../dist/base/index.js';
 import { startHld } from '../../dist/protocols/hld/index.js';
 import { openHost } from '../floor/pods.mjs';
 
@@ -10,7 +10,7 @@ await startHld({
   host,
   socketPath,
   version: '0',
-  log: logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) }),
+  log: createLog({ sinks: [], level: () => 'error', redact: () => redactor([]) }),
   cwd: directory,
   home: directory,
   modelNamed: async () => undefined,

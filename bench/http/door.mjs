@@ -2,7 +2,7 @@
 // Only what would end a measurement is lifted: the rate of one key, how many may wait, and the comments in quiet streams.
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { logTo, redactor } from '../../dist/base/index.js';
+import { createLog, redactor } from '../../dist/base/index.js';
 import { podLines } from '../../dist/protocols/index.js';
 import { startTasks } from '../../dist/protocols/tasks/listener.js';
 import { createKey } from '../../dist/protocols/tasks/index.js';
@@ -18,7 +18,7 @@ const { key } = createKey(keyFile, { owner: 'bench', scopes: ['submit', 'read'] 
 const { url } = await startTasks({
   host,
   version: '0',
-  log: logTo({ sinks: [], level: () => 'info', redact: () => redactor([]) }),
+  log: createLog({ sinks: [], level: () => 'info', redact: () => redactor([]) }),
   port: 0,
   keyFile,
   auditFile: join(directory, 'audit.jsonl'),

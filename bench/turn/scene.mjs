@@ -3,7 +3,7 @@ import { Worker } from '../../dist/worker/index.js';
 import { textFrames } from '../decode/answers.mjs';
 
 const anthropic = providers.find(({ name }) => name === 'anthropic');
-const account = { name: 'bench', wire: 'anthropic', baseUrl: 'http://in.memory', apiKey: 'none' };
+const account = { name: 'bench', api: 'anthropic', baseUrl: 'http://in.memory', apiKey: 'none' };
 const model = { account: 'bench', id: 'bench', name: 'bench', reasoning: false, input: ['text'] };
 const never = new AbortController().signal;
 

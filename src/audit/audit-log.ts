@@ -17,15 +17,15 @@ import { asPolypodError, type JsonObject, messageOf, type Redact, redactor } fro
 import { acquireLock, type Lock } from '../store/index.ts';
 import { CHAIN_START, type ChainHead, decodeEntry, encodeEntry } from './entry.ts';
 import type { Audit, AuditEvent } from './event.ts';
-import { type AuditFiles, listAuditFiles, rotatedName, UNCHAINED } from './files.ts';
-import { FLOOD_LIMITS, type FloodLimits, Floods } from './floods.ts';
-import { parseHead, readTail, type Tail } from './tail.ts';
+import { type AuditFiles, listAuditFiles, rotatedName, UNCHAINED_FILE } from './files.ts';
+import { FLOOD_LIMITS, type FloodLimits, FloodLimiter } from './floods.ts';
+import { parseHead, readTail, type FileTail } from './tail.ts';
 
 export interface AuditLimits {
-  /** A file that would grow beyond this, or that is older than this, is closed and a new one begun. */
+  /** A file that exceeds this size or age is closed, and a new one is started. */
   readonly fileBytes: number;
   readonly fileAgeMs: number;
-  /** Full files that are kept. */
+  /** The number of full files to keep. */
   readonly keptFiles: number;
   readonly floods: FloodLimits;
 }
@@ -39,81 +39,82 @@ export const AUDIT_LIMITS: AuditLimits = {
 
 export interface AuditLogOptions {
   readonly files: AuditFiles;
-  /** Makes the directory; called before the first entry. */
+  /** Creates the directory; called before the first entry. */
   readonly makeDirectory: (path: string) => void;
   readonly redact?: (() => Redact) | undefined;
   readonly limits?: Partial<AuditLimits> | undefined;
-  /** The log cannot be written; called once until it can be again. */
+  /** Called when the log cannot be written, once until it can be written again. */
   readonly onFailure?: ((reason: string) => void) | undefined;
   readonly now?: () => Date;
 }
 
-interface Waiting {
+interface PendingEvent {
   readonly event: AuditEvent;
   readonly time: Date;
 }
 
 /**
- * The audit log of a data directory. Any number of processes append to one chain: each takes the lock for a moment, reads
- * where the chain ends if another one wrote since, and appends what has come up. Nothing is opened before the first event.
+ * The audit log of a data directory. Any number of processes append to one chain: each acquires the lock briefly, reads the
+ * end of the chain if another process wrote since, and appends its events. No file is opened before the first event.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
   readonly #limits: AuditLimits;
-  readonly #floods: Floods;
-  #waiting: Waiting[] = [];
-  /** Events that were dropped because nothing could be written for long. */
+  readonly #floods: FloodLimiter;
+  #pending: PendingEvent[] = [];
+  /** The number of events dropped while the log could not be written. */
   #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
-  #isDue = false;
+  #isWriteScheduled = false;
   #hasFailed = false;
-  /** In a row, without having written. */
+  /** Consecutive failed attempts to write. */
   #attempts = 0;
   #isClosed = false;
   #file: OpenFile | undefined;
-  #syncing: NodeJS.Timeout | undefined;
+  #syncTimer: NodeJS.Timeout | undefined;
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
     this.#limits = { ...AUDIT_LIMITS, ...options.limits };
-    this.#floods = new Floods((event) => this.#add(event), this.#limits.floods);
+    this.#floods = new FloodLimiter((event) => this.#add(event), this.#limits.floods);
   }
 
   /** Records an event. */
   readonly record: Audit = (event) => {
     if (this.#isClosed) return;
-    if (FLOODS.has(event.event)) this.#floods.record(event);
+    if (REFUSALS.has(event.event)) this.#floods.record(event);
     else this.#add(event);
   };
 
-  /** Writes what is left. Resolves with whether everything is written. */
+  /** Writes the remaining events. Resolves with whether everything was written. */
   async close(): Promise<boolean> {
-    if (this.#isClosed) return this.#waiting.length === 0;
+    if (this.#isClosed) return this.#pending.length === 0;
     this.#floods.flush();
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#syncing);
-    for (let waited = 0; !this.#flush() && waited < PATIENCE_MS; waited += RETRY_MS) await sleep(RETRY_MS);
+    clearTimeout(this.#syncTimer);
+    for (let waited = 0; !this.#flush() && waited < CLOSE_TIMEOUT_MS; waited += RETRY_MS)
+      await sleep(RETRY_MS);
     if (this.#file !== undefined) {
-      attempt(() => fsyncSync(this.#file?.descriptor ?? -1));
+      tryOrUndefined(() => fsyncSync(this.#file?.descriptor ?? -1));
       closeSync(this.#file.descriptor);
       this.#file = undefined;
     }
-    return this.#waiting.length === 0;
+    return this.#pending.length === 0;
   }
 
   #add(event: AuditEvent): void {
-    if (this.#waiting.length >= MOST_WAITING) this.#dropped += 1;
-    else this.#waiting.push({ event, time: this.#options.now?.() ?? new Date() });
-    if (this.#isClosed || this.#isDue) return;
-    // Requests come by the thousand; what was decided is written before anything else happens.
-    if (SOON.has(event.event)) {
+    if (this.#pending.length >= MAX_PENDING) this.#dropped += 1;
+    else this.#pending.push({ event, time: this.#options.now?.() ?? new Date() });
+    if (this.#isClosed || this.#isWriteScheduled) return;
+    // Requests are frequent and are written in batches; decisions are written immediately.
+    if (BATCHED.has(event.event)) {
       this.#timer ??= setTimeout(() => this.#write(), BATCH_MS);
       return;
     }
-    this.#isDue = true;
+    this.#isWriteScheduled = true;
     setImmediate(() => {
-      this.#isDue = false;
+      this.#isWriteScheduled = false;
       this.#write();
     });
   }
@@ -123,14 +124,14 @@ export class AuditLog {
     this.#timer = undefined;
     if (this.#isClosed) return;
     this.#attempts = this.#flush() ? 0 : this.#attempts + 1;
-    // A process that was stopped while it wrote may keep the others waiting for long.
-    const pause = Math.min(RETRY_MS * 2 ** this.#attempts, LONGEST_RETRY_MS);
+    // A process that was suspended while it wrote may hold the lock for long, hence the backoff.
+    const pause = Math.min(RETRY_MS * 2 ** this.#attempts, MAX_RETRY_MS);
     if (this.#attempts > 0) this.#timer = setTimeout(() => this.#write(), pause);
   }
 
-  /** Appends all that waits; false if it could not, and should be tried again. */
+  /** Appends the pending events. Returns false if it failed and must be retried. */
   #flush(): boolean {
-    if (this.#waiting.length === 0) return true;
+    if (this.#pending.length === 0) return true;
     let lock: Lock | undefined;
     try {
       this.#options.makeDirectory(this.#options.files.directory);
@@ -139,7 +140,7 @@ export class AuditLog {
       this.#hasFailed = false;
       return true;
     } catch (thrown) {
-      // Another process writes at this moment.
+      // A conflict means that another process is writing.
       if (asPolypodError(thrown).code !== 'conflict') this.#fail(messageOf(thrown));
       return false;
     } finally {
@@ -153,48 +154,48 @@ export class AuditLog {
   }
 
   #append(): void {
-    const batch = [...this.#waiting];
+    const batch = [...this.#pending];
     if (this.#dropped > 0) {
       const details = { dropped: this.#dropped, reason: 'the log could not be written' };
       batch.push({ event: { event: 'audit.gap', details }, time: new Date(this.#now()) });
     }
     try {
-      let file = this.#opened();
+      let file = this.#currentFile();
       for (const { event, time } of batch) {
         if (this.#isFull(file)) file = this.#rotate(file);
-        this.#put(file, event, time);
+        this.#addLine(file, event, time);
       }
-      this.#send(file);
+      this.#writeLines(file);
       writeHead(this.#options.files.head, file.head);
     } catch (thrown) {
-      // What of it is on the disk is found when the file is opened again.
+      // The next open reads how much of it reached the disk.
       const { descriptor } = this.#file ?? {};
       this.#file = undefined;
-      if (descriptor !== undefined) attempt(() => closeSync(descriptor));
+      if (descriptor !== undefined) tryOrUndefined(() => closeSync(descriptor));
       throw thrown;
     }
-    this.#waiting = [];
+    this.#pending = [];
     this.#dropped = 0;
     this.#syncSoon();
   }
 
   #syncSoon(): void {
     if (this.#isClosed) return;
-    this.#syncing ??= setTimeout(() => {
-      this.#syncing = undefined;
+    this.#syncTimer ??= setTimeout(() => {
+      this.#syncTimer = undefined;
       if (this.#file !== undefined) fsync(this.#file.descriptor, () => {});
     }, SYNC_MS).unref();
   }
 
-  #put(file: OpenFile, event: AuditEvent, time: Date): void {
-    const redact = this.#options.redact?.() ?? PLAIN;
+  #addLine(file: OpenFile, event: AuditEvent, time: Date): void {
+    const redact = this.#options.redact?.() ?? REDACT_KEYS;
     const { line, head } = encodeEntry(event, { after: file.head, time, redact });
     file.lines.push(line);
     file.bytes += Buffer.byteLength(line) + 1;
     file.head = head;
   }
 
-  #send(file: OpenFile): void {
+  #writeLines(file: OpenFile): void {
     const text = file.lines.splice(0).map((line) => `${line}\n`);
     if (text.length === 0) return;
     const bytes = Buffer.from(text.join(''));
@@ -212,8 +213,8 @@ export class AuditLog {
     return (this.#options.now?.() ?? new Date()).getTime();
   }
 
-  /** The file to append to, as it is now: another process may have written to it or begun a new one. */
-  #opened(): OpenFile {
+  /** The file to append to. Reopens it if another process has written to it or started a new one. */
+  #currentFile(): OpenFile {
     const { files } = this.#options;
     const known = this.#file;
     const found = statSync(files.current, { throwIfNoEntry: false });
@@ -228,7 +229,7 @@ export class AuditLog {
     let tail = readTail(files.current);
     const earlier = tail !== undefined && isUnchained(tail) ? tail.size : undefined;
     if (earlier !== undefined) {
-      renameSync(files.current, join(files.directory, UNCHAINED));
+      renameSync(files.current, join(files.directory, UNCHAINED_FILE));
       tail = undefined;
     }
     const last = tail?.head ?? lastRotated(files);
@@ -239,13 +240,13 @@ export class AuditLog {
       since: Date.parse(decodeEntry(tail?.first ?? '')?.time ?? '') || this.#now(),
     };
     const note = (event: 'audit.torn' | 'audit.gap' | 'audit.started', details: JsonObject): void =>
-      this.#put(file, { event, details }, new Date(this.#now()));
+      this.#addLine(file, { event, details }, new Date(this.#now()));
     if (tail !== undefined && tail.torn.length > 0) {
-      // Ends the line that was cut; what is left of it stays, and the next entry says what it is.
+      // Ends the torn line. Its bytes stay, and the next entry accounts for them.
       writeSync(file.descriptor, '\n');
-      const whole = decodeEntry(tail.torn.toString('utf8'));
-      if (whole !== undefined && whole.prev === file.head.hash)
-        file.head = { seq: whole.seq, hash: whole.hash };
+      const complete = decodeEntry(tail.torn.toString('utf8'));
+      if (complete !== undefined && complete.prev === file.head.hash)
+        file.head = { seq: complete.seq, hash: complete.hash };
       else note('audit.torn', { bytes: tail.torn.length, sha256: sha256(tail.torn) });
     }
     if (known !== undefined && known.seq > file.head.seq) {
@@ -254,35 +255,35 @@ export class AuditLog {
       note('audit.gap', { missing });
     }
     if (file.head.seq === 0)
-      note('audit.started', earlier === undefined ? {} : { unchained: UNCHAINED, bytes: earlier });
+      note('audit.started', earlier === undefined ? {} : { unchained: UNCHAINED_FILE, bytes: earlier });
     return file;
   }
 
-  /** Begins a new file, whose first entry follows the last one of the old, and removes those that are too many. */
+  /** Starts a new file, whose first entry follows the last one of the old file, and removes excess files. */
   #rotate(file: OpenFile): OpenFile {
     const { files } = this.#options;
-    this.#send(file);
-    attempt(() => fsyncSync(file.descriptor));
+    this.#writeLines(file);
+    tryOrUndefined(() => fsyncSync(file.descriptor));
     closeSync(file.descriptor);
     const name = rotatedName(file.head.seq);
     renameSync(files.current, join(files.directory, name));
     const next: OpenFile = { ...openFile(files.current), head: file.head, since: this.#now() };
     this.#file = next;
-    this.#put(next, { event: 'audit.rotated', details: { from: name } }, new Date(this.#now()));
+    this.#addLine(next, { event: 'audit.rotated', details: { from: name } }, new Date(this.#now()));
     const full = listAuditFiles(files).filter((path) => path !== files.current);
     const old = full.slice(0, Math.max(0, full.length - this.#limits.keptFiles));
     const through = old.length === 0 ? undefined : readTail(old.at(-1) ?? '')?.head;
     if (through !== undefined) {
       const removed = old.map((path) => basename(path));
-      this.#put(
+      this.#addLine(
         next,
         { event: 'audit.removed', details: { files: removed, through: through.seq, hash: through.hash } },
         new Date(this.#now()),
       );
-      // The entry that accounts for them is on the disk before they are gone.
-      this.#send(next);
-      attempt(() => fsyncSync(next.descriptor));
-      for (const path of old) attempt(() => unlinkSync(path));
+      // The entry that records the removal must be on the disk before the files are removed.
+      this.#writeLines(next);
+      tryOrUndefined(() => fsyncSync(next.descriptor));
+      for (const path of old) tryOrUndefined(() => unlinkSync(path));
     }
     return next;
   }
@@ -291,11 +292,11 @@ export class AuditLog {
 interface OpenFile {
   readonly descriptor: number;
   readonly inode: number;
-  /** When its first entry was written. */
+  /** The time of its first entry. */
   readonly since: number;
   bytes: number;
   head: ChainHead;
-  /** Encoded, and not yet written. */
+  /** Encoded lines that are not written yet. */
   readonly lines: string[];
 }
 
@@ -305,20 +306,20 @@ function openFile(path: string): Pick<OpenFile, 'descriptor' | 'inode' | 'bytes'
   return { descriptor, inode: ino, bytes: size, lines: [] };
 }
 
-/** Refusals, which anybody can cause in any number. */
-const FLOODS: ReadonlySet<AuditEvent['event']> = new Set(['request.refused', 'connection.refused']);
-/** May wait for a moment, so that many are one write. */
-const SOON: ReadonlySet<AuditEvent['event']> = new Set([...FLOODS, 'request.accepted']);
+/** Refusals, which any client can cause in any number. */
+const REFUSALS: ReadonlySet<AuditEvent['event']> = new Set(['request.refused', 'connection.refused']);
+/** Events that may be delayed, so that one write covers many. */
+const BATCHED: ReadonlySet<AuditEvent['event']> = new Set([...REFUSALS, 'request.accepted']);
 const BATCH_MS = 50;
 const RETRY_MS = 10;
-const LONGEST_RETRY_MS = 500;
+const MAX_RETRY_MS = 500;
 const SYNC_MS = 1_000;
-const PATIENCE_MS = 5_000;
-const MOST_WAITING = 10_000;
-const PLAIN = redactor([]);
+const CLOSE_TIMEOUT_MS = 5_000;
+const MAX_PENDING = 10_000;
+const REDACT_KEYS = redactor([]);
 
-/** Lines of a version that did not chain them. */
-function isUnchained({ head, first }: Tail): boolean {
+/** Whether the file has lines of a version without a chain. */
+function isUnchained({ head, first }: FileTail): boolean {
   return head === undefined && first.startsWith('{') && !first.includes('"prev":"');
 }
 
@@ -330,10 +331,10 @@ function lastRotated(files: AuditFiles): ChainHead | undefined {
 }
 
 export function readHead(path: string): ChainHead | undefined {
-  return parseHead(attempt(() => readFileSync(path, 'utf8')) ?? '');
+  return parseHead(tryOrUndefined(() => readFileSync(path, 'utf8')) ?? '');
 }
 
-/** In place and always of the same length: it is written with every batch. */
+/** Overwrites the head file in place, always with the same length, because it is written with every batch. */
 function writeHead(path: string, { seq, hash }: ChainHead): void {
   const text = `${JSON.stringify({ seq, hash }).padEnd(HEAD_BYTES - 1)}\n`;
   const descriptor = openSync(path, 'a', 0o600);
@@ -352,11 +353,11 @@ function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-function attempt<T>(action: () => T): T | undefined {
+function tryOrUndefined<T>(action: () => T): T | undefined {
   try {
     return action();
   } catch {
-    // What could not be removed or synced is tried again with the next rotation.
+    // A failed removal or sync is retried with the next rotation.
     return undefined;
   }
 }

@@ -2,12 +2,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 
-/** Where the audit log of a data directory is. */
+/** The paths of the audit log of a data directory. */
 export interface AuditFiles {
   readonly directory: string;
-  /** The file that is appended to. */
+  /** The file to which entries are appended. */
   readonly current: string;
-  /** The last entry's number and hash, kept apart so that removed last lines are noticed. */
+  /** Holds the last entry's number and hash, so that removed last lines are detected. */
   readonly head: string;
 }
 
@@ -16,27 +16,27 @@ export function auditFiles(dataDirectory: string): AuditFiles {
   return { directory, current: join(directory, CURRENT), head: join(directory, 'audit.head') };
 }
 
-/** The name of a full file; it ends with the entry of this number. */
+/** The name of a full file whose last entry has this number. */
 export function rotatedName(lastSeq: number): string {
   return `audit-${String(lastSeq).padStart(12, '0')}.jsonl`;
 }
 
-/** Every file of the chain that is there, the oldest first. */
+/** The existing files of the chain, the oldest first. */
 export function listAuditFiles({ directory, current }: AuditFiles): readonly string[] {
-  const names = namesIn(directory);
+  const names = listNames(directory);
   const rotated = names.filter((name) => /^audit-\d{12,}\.jsonl$/.test(name)).toSorted(byNumber);
   return [...rotated.map((name) => join(directory, name)), ...(names.includes(CURRENT) ? [current] : [])];
 }
 
 const CURRENT = 'audit.jsonl';
-/** Lines that older versions wrote; they are not chained. */
-export const UNCHAINED = 'audit-unchained.jsonl';
+/** The file for lines of older versions, which are not chained. */
+export const UNCHAINED_FILE = 'audit-unchained.jsonl';
 
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch (thrown) {
-    // Nothing was recorded so far.
+    // Nothing has been recorded yet.
     if (systemCodeOf(thrown) === 'ENOENT') return [];
     throw new PolypodError('denied', `cannot read the audit log in ${directory}: ${messageOf(thrown)}`, {
       cause: thrown,

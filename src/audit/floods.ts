@@ -1,30 +1,30 @@
 import type { Audit, AuditEvent } from './event.ts';
 
 export interface FloodLimits {
-  /** Refusals of one kind from one address that are recorded one by one in an interval. */
+  /** The number of refusals of one kind from one address that are recorded individually per interval. */
   readonly each: number;
-  /** Refusals of all kinds and addresses. */
+  /** The same limit for all kinds and addresses together. */
   readonly all: number;
   readonly intervalMs: number;
 }
 
 export const FLOOD_LIMITS: FloodLimits = { each: 20, all: 400, intervalMs: 10_000 };
 
-interface Run {
+interface RefusalCount {
   recorded: number;
-  /** Those that were not recorded one by one. */
-  left: number;
-  readonly about: AuditEvent;
+  /** The number of events that were not recorded individually. */
+  unrecorded: number;
+  readonly sample: AuditEvent;
 }
 
 /**
- * Keeps a flood of refusals from filling the log: the first of each kind from each address are recorded as they are, the
- * rest of the interval is one entry with their number.
+ * Keeps a flood of refusals from filling the log: the first of each kind from each address are recorded individually, the
+ * rest of the interval as one entry with a count.
  */
-export class Floods {
+export class FloodLimiter {
   readonly #record: Audit;
   readonly #limits: FloodLimits;
-  #runs = new Map<string, Run>();
+  #counts = new Map<string, RefusalCount>();
   #recorded = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -37,36 +37,37 @@ export class Floods {
     this.#timer ??= setTimeout(() => this.flush(), this.#limits.intervalMs).unref();
     const { each, all } = this.#limits;
     const isFull = this.#recorded >= all;
-    const run = this.#runOf(event, isFull);
-    if (!isFull && run.recorded < each) {
-      run.recorded += 1;
+    const entry = this.#countFor(event, isFull);
+    if (!isFull && entry.recorded < each) {
+      entry.recorded += 1;
       this.#recorded += 1;
       this.#record(event);
-    } else run.left += event.count ?? 1;
+    } else entry.unrecorded += event.count ?? 1;
   }
 
-  /** Records what was only counted so far, and begins a new interval. */
+  /** Records the counts, and starts a new interval. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const runs = this.#runs;
-    this.#runs = new Map();
+    const counts = this.#counts;
+    this.#counts = new Map();
     this.#recorded = 0;
-    for (const { left, about } of runs.values()) if (left > 0) this.#record({ ...about, count: left });
+    for (const { unrecorded, sample } of counts.values())
+      if (unrecorded > 0) this.#record({ ...sample, count: unrecorded });
   }
 
-  /** Past the limit of all, addresses are no longer told apart: there may be any number of them. */
-  #runOf({ event, door, remote, outcome }: AuditEvent, isFull: boolean): Run {
-    const own = { event, door, remote, outcome };
-    const known = this.#runs.get(keyOf(own));
+  /** Above the overall limit, addresses are no longer distinguished: there may be any number of them. */
+  #countFor({ event, door, remote, outcome }: AuditEvent, isFull: boolean): RefusalCount {
+    const fields = { event, door, remote, outcome };
+    const known = this.#counts.get(countKey(fields));
     if (known !== undefined) return known;
-    const about = isFull ? { ...own, remote: 'several' } : own;
-    const run = this.#runs.get(keyOf(about)) ?? { recorded: 0, left: 0, about };
-    this.#runs.set(keyOf(about), run);
-    return run;
+    const sample = isFull ? { ...fields, remote: 'several' } : fields;
+    const entry = this.#counts.get(countKey(sample)) ?? { recorded: 0, unrecorded: 0, sample };
+    this.#counts.set(countKey(sample), entry);
+    return entry;
   }
 }
 
-function keyOf({ event, door, remote, outcome }: AuditEvent): string {
+function countKey({ event, door, remote, outcome }: AuditEvent): string {
   return JSON.stringify([event, door, remote, outcome]);
 }

@@ -1,15 +1,15 @@
 import type { AuditEntry } from './entry.ts';
 
-/** Which entries are wanted. */
+/** Selects entries. */
 export interface AuditFilter {
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   readonly door?: string | undefined;
   readonly by?: string | undefined;
-  /** A name, or its beginning up to a dot: `key` is all that happened to keys. */
+  /** An event name, or its prefix before a dot: `key` selects all key events. */
   readonly event?: string | undefined;
   readonly key?: string | undefined;
-  /** A pod's id, or the beginning of it. */
+  /** A pod's id or an id prefix. */
   readonly session?: string | undefined;
 }
 

@@ -1,20 +1,20 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { numberOf, objectIn, stringOf, systemCodeOf } from '../base/index.ts';
+import { numberOf, parseObject, stringOf, systemCodeOf } from '../base/index.ts';
 import { type ChainHead, decodeEntry } from './entry.ts';
 
-/** How a file of the chain ends. */
-export interface Tail {
+/** The end of a file of the chain. */
+export interface FileTail {
   readonly size: number;
-  /** The last entry whose hash is right; undefined if there is none. */
+  /** The last entry with a correct hash; undefined if there is none. */
   readonly head: ChainHead | undefined;
-  /** Bytes after the last line end: what a crash left of a line. */
+  /** The bytes after the last newline: a line that was cut off by a crash. */
   readonly torn: Buffer;
-  /** The first line as it is, for its time and its form. */
+  /** The first line, unverified, for its time and format. */
   readonly first: string;
 }
 
-/** Reads the end of a file; undefined if there is none. */
-export function readTail(path: string): Tail | undefined {
+/** Reads the end of a file; undefined if the file does not exist. */
+export function readTail(path: string): FileTail | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(path, 'r');
@@ -24,8 +24,8 @@ export function readTail(path: string): Tail | undefined {
   }
   try {
     const { size } = fstatSync(descriptor);
-    const beginning = read(descriptor, 0, Math.min(size, BLOCK)).toString('utf8');
-    const first = beginning.split('\n', 1)[0] ?? '';
+    const firstBlock = read(descriptor, 0, Math.min(size, BLOCK)).toString('utf8');
+    const first = firstBlock.split('\n', 1)[0] ?? '';
     for (let length = BLOCK; ; length *= 4) {
       const from = Math.max(0, size - length);
       const bytes = read(descriptor, from, size - from);
@@ -36,34 +36,34 @@ export function readTail(path: string): Tail | undefined {
         .toReversed()
         .map(decodeEntry)
         .find((one) => one !== undefined);
-      if (entry !== undefined || from === 0) return { size, torn, first, head: entry && headIn(entry) };
+      if (entry !== undefined || from === 0) return { size, torn, first, head: entry && chainHead(entry) };
     }
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** What the head file says; undefined if it is missing or cannot be read. */
+/** Parses the head file; undefined if it is empty or invalid. */
 export function parseHead(text: string): ChainHead | undefined {
-  const { seq, hash } = objectIn(text.trim()) ?? {};
+  const { seq, hash } = parseObject(text.trim()) ?? {};
   const number = numberOf(seq);
-  const own = stringOf(hash);
-  return number === undefined || !/^[0-9a-f]{64}$/.test(own) ? undefined : { seq: number, hash: own };
+  const hexHash = stringOf(hash);
+  return number === undefined || !/^[0-9a-f]{64}$/.test(hexHash) ? undefined : { seq: number, hash: hexHash };
 }
 
-function headIn({ seq, hash }: ChainHead): ChainHead {
+function chainHead({ seq, hash }: ChainHead): ChainHead {
   return { seq, hash };
 }
 
 function read(descriptor: number, from: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
-  let got = 0;
-  while (got < length) {
-    const more = readSync(descriptor, bytes, got, length - got, from + got);
+  let filled = 0;
+  while (filled < length) {
+    const more = readSync(descriptor, bytes, filled, length - filled, from + filled);
     if (more === 0) break;
-    got += more;
+    filled += more;
   }
-  return bytes.subarray(0, got);
+  return bytes.subarray(0, filled);
 }
 
 const BLOCK = 64 * 1024;

@@ -6,10 +6,10 @@ import { readHead } from './audit-log.ts';
 import { type AuditEntry, CHAIN_START, type ChainHead, decodeEntry } from './entry.ts';
 import { type AuditFiles, listAuditFiles } from './files.ts';
 
-/** A place where the log is not what was written. */
+/** A problem at a line of the log. */
 export interface AuditProblem {
   readonly file: string;
-  /** From 1 on; the line after the last one for what is missing at the end. */
+  /** Starts at 1; the line after the last one for missing entries at the end. */
   readonly line: number;
   readonly problem: string;
 }
@@ -18,73 +18,75 @@ export interface AuditVerdict {
   readonly files: number;
   readonly entries: number;
   readonly first: number | undefined;
-  /** The end of the chain: note it elsewhere, and a later check proves that nothing before it was changed. */
+  /** The end of the chain. Stored elsewhere, it lets a later check prove that nothing before it was changed. */
   readonly head: ChainHead | undefined;
-  /** Lines that a crash cut short and a later entry accounts for. */
+  /** The number of lines that a crash cut off and a later entry accounts for. */
   readonly torn: number;
   readonly problems: readonly AuditProblem[];
 }
 
 export interface VerifyOptions {
-  /** Entries before this one are not looked at. */
+  /** Entries before this one are not checked. */
   readonly from?: number | undefined;
-  /** An entry that was noted earlier, which must be in the chain. */
+  /** A previously stored head, which must be in the chain. */
   readonly expect?: ChainHead | undefined;
 }
 
-/** Proves that every entry follows the one before, over all files, and that none is missing as far as that can be known. */
+/** Verifies the chain over all files, and reports missing entries as far as they can be detected. */
 export function verifyAudit(files: AuditFiles, { from = 1, expect }: VerifyOptions = {}): AuditVerdict {
-  const { opened: all, head: noted } = snapshot(files);
+  const { opened: all, head: storedHead } = snapshot(files);
   const problems: AuditProblem[] = [];
   const removed: ChainHead[] = [];
-  const known = [expect, noted].filter((one) => one !== undefined);
-  const isSeen = new Set<ChainHead>();
+  const known = [expect, storedHead].filter((one) => one !== undefined);
+  const seen = new Set<ChainHead>();
   let entries = 0;
   let torn = 0;
   let first: { readonly entry: AuditEntry; readonly file: string; readonly line: number } | undefined;
   let last: ChainHead | undefined;
-  let cut: { readonly file: string; readonly line: number; readonly bytes: Buffer } | undefined;
+  let unverified: { readonly file: string; readonly line: number; readonly bytes: Buffer } | undefined;
   let end: { readonly file: string; readonly line: number } = { file: files.current, line: 1 };
   for (const file of all) {
     const { path } = file;
-    for (const [index, line] of linesIn(contentOf(file)).entries()) {
+    for (const [index, line] of splitLines(readContent(file)).entries()) {
       const at = { file: path, line: index + 1 };
       end = { file: path, line: index + 2 };
       const entry = decodeEntry(line.toString('utf8'));
       if (entry === undefined) {
-        if (cut !== undefined) problems.push({ file: cut.file, line: cut.line, problem: CHANGED });
-        cut = { ...at, bytes: line };
+        if (unverified !== undefined)
+          problems.push({ file: unverified.file, line: unverified.line, problem: CHANGED });
+        unverified = { ...at, bytes: line };
         continue;
       }
-      if (cut !== undefined) {
-        if (isAccountOf(entry, cut.bytes)) torn += 1;
-        else problems.push({ file: cut.file, line: cut.line, problem: CHANGED });
-        cut = undefined;
+      if (unverified !== undefined) {
+        if (accountsFor(entry, unverified.bytes)) torn += 1;
+        else problems.push({ file: unverified.file, line: unverified.line, problem: CHANGED });
+        unverified = undefined;
       }
       if (entry.seq < from) continue;
       entries += 1;
       first ??= { entry, ...at };
-      const broken = last === undefined ? undefined : breakBetween(last, entry);
-      if (broken !== undefined) problems.push({ ...at, problem: broken });
+      const gap = last === undefined ? undefined : chainProblem(last, entry);
+      if (gap !== undefined) problems.push({ ...at, problem: gap });
       for (const one of known.filter(({ seq }) => seq === entry.seq)) {
-        isSeen.add(one);
+        seen.add(one);
         if (one.hash !== entry.hash)
           problems.push({
             ...at,
             problem: `entry ${entry.seq} is not the one that was ${one === expect ? 'expected' : 'recorded in audit.head'}: the chain was rewritten`,
           });
       }
-      if (entry.event === 'audit.removed') removed.push(removedIn(entry));
+      if (entry.event === 'audit.removed') removed.push(removedHead(entry));
       last = { seq: entry.seq, hash: entry.hash };
     }
   }
-  if (cut !== undefined) problems.push({ file: cut.file, line: cut.line, problem: UNFINISHED });
+  if (unverified !== undefined)
+    problems.push({ file: unverified.file, line: unverified.line, problem: INCOMPLETE });
   if (first !== undefined && from <= 1) {
-    const problem = problemOfStart(first.entry, removed);
+    const problem = startProblem(first.entry, removed);
     if (problem !== undefined) problems.unshift({ file: first.file, line: first.line, problem });
   }
   for (const one of known)
-    if (!isSeen.has(one) && one.seq >= from && one.seq > (last?.seq ?? 0))
+    if (!seen.has(one) && one.seq >= from && one.seq > (last?.seq ?? 0))
       problems.push({
         ...end,
         problem: `the last entries are missing: the chain ends with ${last?.seq ?? 0}, and ${one.seq} was written`,
@@ -92,11 +94,11 @@ export function verifyAudit(files: AuditFiles, { from = 1, expect }: VerifyOptio
   return { files: all.length, entries, first: first?.entry.seq, head: last, torn, problems };
 }
 
-const CHANGED = 'the line was changed: its hash is not that of its content';
-const UNFINISHED =
-  'the line is unfinished: a process was ended while it wrote, and nothing was recorded since';
+const CHANGED = 'the line was changed: its hash does not match its content';
+const INCOMPLETE =
+  'the line is incomplete: a process was killed while it wrote, and nothing has been recorded since';
 
-function breakBetween(last: ChainHead, { seq, prev, event }: AuditEntry): string | undefined {
+function chainProblem(last: ChainHead, { seq, prev, event }: AuditEntry): string | undefined {
   if (seq === last.seq + 1 && prev === last.hash) return undefined;
   if (seq > last.seq + 1)
     return event === 'audit.gap'
@@ -106,8 +108,8 @@ function breakBetween(last: ChainHead, { seq, prev, event }: AuditEntry): string
   return `entry ${seq} does not follow entry ${last.seq}: the chain was rewritten`;
 }
 
-/** The oldest entry that is there is the first of all, or follows files that were removed because they were too many. */
-function problemOfStart({ seq, prev }: AuditEntry, removed: readonly ChainHead[]): string | undefined {
+/** The oldest existing entry must be the first of all, or follow files that were removed by rotation. */
+function startProblem({ seq, prev }: AuditEntry, removed: readonly ChainHead[]): string | undefined {
   if (seq === 1 && prev === CHAIN_START.hash) return undefined;
   const through = removed.find((one) => one.seq === seq - 1);
   if (through?.hash === prev) return undefined;
@@ -116,16 +118,16 @@ function problemOfStart({ seq, prev }: AuditEntry, removed: readonly ChainHead[]
     : `entries 1 to ${seq - 1} are missing`;
 }
 
-function removedIn({ details }: AuditEntry): ChainHead {
+function removedHead({ details }: AuditEntry): ChainHead {
   return { seq: numberOf(details?.through) ?? -1, hash: stringOf(details?.hash) };
 }
 
-function isAccountOf({ event, details }: AuditEntry, bytes: Buffer): boolean {
+function accountsFor({ event, details }: AuditEntry, bytes: Buffer): boolean {
   if (event !== 'audit.torn') return false;
   return objectOf(details).sha256 === createHash('sha256').update(bytes).digest('hex');
 }
 
-function linesIn(bytes: Buffer): readonly Buffer[] {
+function splitLines(bytes: Buffer): readonly Buffer[] {
   const lines: Buffer[] = [];
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(10, from);
@@ -136,32 +138,32 @@ function linesIn(bytes: Buffer): readonly Buffer[] {
   return lines;
 }
 
-interface Opened {
+interface OpenFile {
   readonly path: string;
   readonly descriptor: number;
   readonly size: number;
 }
 
-/** All files as they are at one moment: nobody appends or rotates while they are opened. They are read one by one. */
+/** Opens all files under the lock, so that no process appends or rotates in between. They are read afterwards. */
 function snapshot(files: AuditFiles): {
-  readonly opened: readonly Opened[];
+  readonly opened: readonly OpenFile[];
   readonly head: ChainHead | undefined;
 } {
   const lock = lockBriefly(files.current);
   try {
     const head = readHead(files.head);
-    return { head, opened: listAuditFiles(files).map(opened) };
+    return { head, opened: listAuditFiles(files).map(openFile) };
   } finally {
     lock?.release();
   }
 }
 
-function opened(path: string): Opened {
+function openFile(path: string): OpenFile {
   const descriptor = openSync(path, 'r');
   return { path, descriptor, size: fstatSync(descriptor).size };
 }
 
-/** Without the right to write there is no lock: then an entry may come in while we read, which does no harm. */
+/** Returns undefined without write permission: an entry may then be added while reading, which is harmless. */
 function lockBriefly(path: string): Lock | undefined {
   for (let attempts = 0; attempts < 500; attempts += 1) {
     try {
@@ -174,14 +176,14 @@ function lockBriefly(path: string): Lock | undefined {
   return undefined;
 }
 
-/** What a file had when it was opened; closes it. */
-function contentOf({ descriptor, size }: Opened): Buffer {
+/** Reads the content that the file had when it was opened, and closes it. */
+function readContent({ descriptor, size }: OpenFile): Buffer {
   try {
     const bytes = Buffer.alloc(size);
-    let got = 0;
-    for (let more = -1; more !== 0 && got < size; got += more)
-      more = readSync(descriptor, bytes, got, size - got, got);
-    return bytes.subarray(0, got);
+    let filled = 0;
+    for (let more = -1; more !== 0 && filled < size; filled += more)
+      more = readSync(descriptor, bytes, filled, size - filled, filled);
+    return bytes.subarray(0, filled);
   } finally {
     closeSync(descriptor);
   }

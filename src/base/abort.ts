@@ -1,21 +1,21 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Calls back when the signal fires, at once if it has. Returns what takes the callback away again: a signal that lives for
- * a whole run must not collect one listener for every step of it.
+ * Calls the callback when the signal aborts, immediately if it already has. Returns a function that removes the callback:
+ * a signal that lives for a whole run must not collect one listener per step.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
     callback();
     return () => {};
   }
-  // A door's signal has a listener for each of its links: their number is no sign of a leak, since each is taken away.
+  // A door's signal has one listener per connection, each removed later: a high count is not a leak.
   setMaxListeners(0, signal);
   signal.addEventListener('abort', callback, { once: true });
   return () => signal.removeEventListener('abort', callback);
 }
 
-/** A signal of one's own that also fires with another; any number may listen to it. `release` lets the other one go. */
+/** Creates a controller that also aborts when `signal` does, without a listener limit. `release` detaches it from `signal`. */
 export function derivedAbort(signal: AbortSignal): {
   readonly controller: AbortController;
   readonly release: () => void;

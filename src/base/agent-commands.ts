@@ -1,22 +1,22 @@
-/** A command that runs for an agent. */
+/** A command that this process runs for an agent. */
 export interface AgentCommand {
-  /** A text in the environment of its processes, which no other process has. */
+  /** A unique string in the environment of the command's processes. */
   readonly mark: string;
-  /** The process that was started for it. */
+  /** The process id of the command's first process. */
   readonly root: number;
 }
 
 /** The environment variable that holds the marks of the commands that a process belongs to, separated by commas. */
-export const CALL_MARK = 'POLYPOD_CALL';
+export const CALL_MARK_VARIABLE = 'POLYPOD_CALL';
 
 /**
- * The commands that this process runs for agents now, and those of which processes could not be ended. Sockets look here
- * before they accept a connection: an agent's command must not control the program that supervises it.
+ * The commands that this process runs for agents, including those whose processes could not be killed. Sockets check this
+ * list before they accept a connection: an agent's command must not control the program that supervises it.
  */
 class AgentCommands {
   readonly #running = new Map<string, AgentCommand>();
 
-  /** Call `remove` with the same mark when none of its processes is left. */
+  /** Call `remove` with the same mark when all processes of the command have exited. */
   add(command: AgentCommand): void {
     this.#running.set(command.mark, command);
   }
@@ -30,5 +30,5 @@ class AgentCommands {
   }
 }
 
-/** One per process, as the processes are. */
+/** The list of this process. */
 export const agentCommands = new AgentCommands();

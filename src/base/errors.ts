@@ -22,13 +22,13 @@ export class PolypodError extends Error {
   }
 }
 
-/** Turns whatever was thrown into a PolypodError; what we did not throw ourselves is a bug, hence `internal`. */
+/** Converts a thrown value to a PolypodError. Anything that is not one already is a bug, hence `internal`. */
 export function asPolypodError(thrown: unknown): PolypodError {
   if (thrown instanceof PolypodError) return thrown;
   return new PolypodError('internal', messageOf(thrown), { cause: thrown });
 }
 
-/** What was thrown, as one sentence. The only place in the tree that asks `instanceof Error`. */
+/** The message of a thrown value. The only place that checks `instanceof Error`. */
 export function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   // A failed connection attempt to several addresses has an empty message and the reasons inside.
@@ -37,7 +37,7 @@ export function messageOf(thrown: unknown): string {
   return thrown.message;
 }
 
-/** The `code` that Node puts on system errors (`ECONNREFUSED`, `ENOENT`), when there is one. */
+/** The `code` of a Node.js system error (`ECONNREFUSED`, `ENOENT`), or of its cause. */
 export function systemCodeOf(thrown: unknown): string | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined;
   const { code, cause } = thrown as { code?: unknown; cause?: unknown };

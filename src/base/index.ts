@@ -1,29 +1,29 @@
-/** What knows nothing of agents: errors, loose and strict reading of JSON, redaction. */
-export { type AgentCommand, agentCommands, CALL_MARK } from './agent-commands.ts';
+/** Code that knows nothing about agents: errors, lenient and strict JSON parsing, redaction, logging. */
+export { type AgentCommand, agentCommands, CALL_MARK_VARIABLE } from './agent-commands.ts';
 export { derivedAbort, onAbort } from './abort.ts';
-export { beginningOf } from './beginning.ts';
-export { errorText } from './error-text.ts';
+export { truncateText } from './truncate-text.ts';
+export { truncateErrorMessage } from './truncate-error-message.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
   arrayOf,
-  frameIn,
+  parseFrame,
   isObject,
   type JsonObject,
   numberOf,
-  objectIn,
+  parseObject,
   objectOf,
   parseJson,
   type ReadMessage,
   readMessage,
   stringOf,
-  tooDeep,
+  tooDeepMessage,
   tryParse,
 } from './json.ts';
 export { isDeeperThan, isValueDeeperThan, MESSAGE_DEPTH } from './json-depth.ts';
-export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, logTo } from './log.ts';
-export { nearest } from './nearest.ts';
-export { isOneLine } from './one-line.ts';
-export { isReaderTooSlow, ReaderTooSlow } from './reader-too-slow.ts';
+export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, createLog } from './log.ts';
+export { nearestMatch } from './nearest-match.ts';
+export { isPrintableLine } from './printable-line.ts';
+export { isReaderTooSlow, ReaderTooSlowError } from './reader-too-slow-error.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';
 export { schemaProblems } from './schema-problems.ts';
@@ -31,6 +31,6 @@ export { settlesWithin } from './settles-within.ts';
 export { uuidv7, uuidv7Time } from './uuid.ts';
 import * as shape from './shape.ts';
 export { shape };
-export { explainStartFailure, type StartFailure, unsearchedText } from './start-failure.ts';
+export { explainStartFailure, type StartFailure, unreadablePathNote } from './start-failure.ts';
 export { userName } from './user-name.ts';
-export { WrongState } from './wrong-state.ts';
+export { WrongStateError } from './wrong-state-error.ts';

@@ -1,15 +1,15 @@
 /**
- * How deep lists and objects may be nested in JSON that a client, a model or an MCP server sends. JSON.parse takes any depth,
- * but what reads or writes a value afterwards is recursive: JSON.stringify overflows the stack at about 3,000 levels.
+ * The nesting limit for JSON from a client, a model or an MCP server. JSON.parse accepts any depth, but most code that
+ * walks the value afterwards is recursive: JSON.stringify overflows the stack at about 3,000 levels.
  */
 export const MESSAGE_DEPTH = 128;
 
-/** The same for our own files and for whole frames of providers, which wrap such messages in a few more levels. */
+/** The nesting limit for our own files and for provider frames, which wrap such messages in a few more levels. */
 export const MAX_DEPTH = 512;
 
 /**
- * Whether a JSON text is nested deeper than the limit. Costs nothing for texts of at most twice the limit, and little more than
- * a search for brackets where there are few. For a text that is not JSON the answer has no meaning.
+ * Whether a JSON text is nested deeper than the limit. Texts of at most twice the limit are not scanned; texts with few
+ * brackets cost little more than a search for them. The result is undefined for a text that is not JSON.
  */
 export function isDeeperThan(limit: number, text: string): boolean {
   // Each level needs a bracket at both ends.
@@ -28,7 +28,7 @@ export function isDeeperThan(limit: number, text: string): boolean {
   return false;
 }
 
-/** The same for a value that a program in this process hands over. A value that contains itself is deeper than any limit. */
+/** Whether a value in memory is nested deeper than the limit. A cyclic value is deeper than any limit. */
 export function isValueDeeperThan(limit: number, value: unknown): boolean {
   let level = new Set([value].filter(isContainer));
   for (let depth = 1; level.size > 0; depth += 1) {
@@ -42,14 +42,14 @@ export function isValueDeeperThan(limit: number, value: unknown): boolean {
 }
 
 /**
- * The JSON text with everything below the limit replaced by a sentence. It stays JSON, and one level deeper than the limit is
- * still seen as too deep by a lower limit.
+ * Replaces every value below the depth limit with a message. The result is valid JSON, nested one level deeper than
+ * the limit, so that a check against a lower limit still fails.
  */
-export function cutBelow(limit: number, text: string): string {
+export function truncateBelow(limit: number, text: string): string {
   if (!isDeeperThan(limit, text)) return text;
-  const kept: string[] = [];
+  const parts: string[] = [];
   let depth = 0;
-  let from = 0;
+  let copiedTo = 0;
   for (let at = 0; at < text.length; at += 1) {
     const char = text.charCodeAt(at);
     if (char === QUOTE) {
@@ -58,17 +58,17 @@ export function cutBelow(limit: number, text: string): string {
       at = end;
     } else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
       if (depth === limit)
-        kept.push(text.slice(from, at), JSON.stringify(`nested deeper than ${limit} levels`));
+        parts.push(text.slice(copiedTo, at), JSON.stringify(`nested deeper than ${limit} levels`));
       depth += 1;
     } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
       depth -= 1;
-      if (depth === limit) from = at + 1;
+      if (depth === limit) copiedTo = at + 1;
     }
   }
-  return [...kept, text.slice(from)].join('');
+  return [...parts, text.slice(copiedTo)].join('');
 }
 
-/** Whether there are more opening brackets than that, also counting those inside strings: found by the engine's own search. */
+/** Whether the text has more than `limit` opening brackets, including those in strings. Uses indexOf because it is fast. */
 function hasMoreThan(limit: number, text: string): boolean {
   let count = 0;
   for (const bracket of ['{', '['])
@@ -79,7 +79,7 @@ function hasMoreThan(limit: number, text: string): boolean {
   return false;
 }
 
-/** The index of the quote that ends the string which begins here; -1 when there is none. */
+/** The index of the closing quote of the string that starts at `start`, or -1. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let slashes = at - 1;

@@ -1,11 +1,11 @@
 import type { JsonObject } from './json.ts';
 import type { Redact } from './redact.ts';
 
-/** From the least to the most important. */
+/** Ordered from least to most severe. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** One thing that happened, for whoever looks after a running program. */
+/** One log record, for the operator of a running program. */
 export interface LogEntry {
   readonly time: string;
   readonly level: LogLevel;
@@ -19,36 +19,36 @@ export type Log = Readonly<Record<LogLevel, (message: string, fields?: JsonObjec
 
 export interface LogOptions {
   readonly sinks: readonly LogSink[];
-  /** Asked at every entry, so that it may change while the program runs. */
+  /** Called for every entry, so that the level can change at run time. */
   readonly level: () => LogLevel;
   readonly redact: () => Redact;
   readonly now?: () => Date;
 }
 
-/** A log whose entries go to all sinks, without what is less important than the level, and without secrets. */
-export function logTo({ sinks, level, redact, now = () => new Date() }: LogOptions): Log {
-  const at =
-    (own: LogLevel) =>
+/** Creates a log that writes entries at or above the level to all sinks, with secrets redacted. */
+export function createLog({ sinks, level, redact, now = () => new Date() }: LogOptions): Log {
+  const logAt =
+    (entryLevel: LogLevel) =>
     (message: string, fields: JsonObject = {}) => {
-      if (LOG_LEVELS.indexOf(own) < LOG_LEVELS.indexOf(level())) return;
-      const clean = redact();
+      if (LOG_LEVELS.indexOf(entryLevel) < LOG_LEVELS.indexOf(level())) return;
+      const redactText = redact();
       const entry: LogEntry = {
         time: now().toISOString(),
-        level: own,
-        message: clean(message),
+        level: entryLevel,
+        message: redactText(message),
         fields: Object.fromEntries(
-          Object.entries(fields).map(([key, value]) => [key, redacted(value, clean)]),
+          Object.entries(fields).map(([key, value]) => [key, redacted(value, redactText)]),
         ),
       };
       for (const sink of sinks) sink(entry);
     };
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
 }
 
-/** The value with every text in it made harmless. */
-function redacted(value: unknown, clean: Redact): unknown {
-  if (typeof value === 'string') return clean(value);
-  if (Array.isArray(value)) return value.map((part) => redacted(part, clean));
+/** A copy of the value with every string in it redacted. */
+function redacted(value: unknown, redactText: Redact): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (Array.isArray(value)) return value.map((part) => redacted(part, redactText));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, redacted(part, clean)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, redacted(part, redactText)]));
 }

@@ -1,12 +1,12 @@
-/** Replaces secrets in a text that goes to a log, an error, a metric or a cassette. */
+/** Replaces secrets in a text that is written to a log, an error, a metric or a cassette. */
 export type Redact = (text: string) => string;
 
 /**
- * Exact values first, because they are known and cannot be mistaken; then the shapes of the well-known keys,
- * as a second net for values that came from elsewhere (a provider that quotes a key back, for example).
+ * Creates a function that replaces these secrets, and then anything that looks like a well-known API key. The second step
+ * covers keys that are not configured here, for example when a provider quotes a key back.
  */
 export function redactor(secrets: Iterable<string>): Redact {
-  // Shorter values would hit ordinary words; longest first, so that a key containing another goes whole.
+  // Shorter values would match ordinary words. Longest first, so that a key that contains another is replaced completely.
   const values = [...new Set(secrets)]
     .filter((value) => value.length >= 6)
     .toSorted((a, b) => b.length - a.length);

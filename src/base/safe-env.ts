@@ -3,15 +3,15 @@ import { redactor } from './redact.ts';
 /** Environment variables by name. */
 export type Env = Readonly<Record<string, string>>;
 
-/** What of the user's environment a program may see that runs at a model's wish. */
+/** Which of the user's environment variables are passed to commands and servers that a model starts. */
 export interface EnvRule {
-  /** Variables that the configuration names as the place of a key, whatever they are called. */
+  /** Variables that the configuration names as holding a key, whatever their names. */
   readonly secret: readonly string[];
-  /** Variables that the user hands on by name; this wins over every other rule. */
+  /** Variables that the user passes explicitly; overrides every other rule. */
   readonly pass: readonly string[];
 }
 
-/** The environment without keys of ours and of providers, for commands and servers that a model sets going. */
+/** The environment without Polypod's and providers' keys, for commands and servers that a model starts. */
 export function safeEnv(env: Readonly<Record<string, string | undefined>>, { secret, pass }: EnvRule): Env {
   const safe = Object.entries(env).filter(
     (entry): entry is [string, string] =>
@@ -21,21 +21,21 @@ export function safeEnv(env: Readonly<Record<string, string | undefined>>, { sec
   return Object.fromEntries(safe);
 }
 
-/** Whether a variable of this name holds a secret, as far as a name can tell. */
+/** Whether the name of a variable suggests that it holds a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** Whether a variable holds a secret, by its name or by the shape of its value. */
+/** Whether a variable holds a secret, by its name or by the format of its value. */
 export function isSecretVariable(name: string, value: string): boolean {
-  return isSecretName(name) || holdsKey(value);
+  return isSecretName(name) || containsKey(value);
 }
 
 const SECRET_NAME = /^POLYPOD_|SECRET|API_?KEY|(?:^|_)KEY$|(?:TOKEN|PASSWORD|PASSWD|PASSPHRASE)$/i;
 
-/** A second net, for well-known keys under names that do not tell. */
-function holdsKey(value: string): boolean {
-  return withoutKeys(value) !== value;
+/** Finds well-known API keys in variables with inconspicuous names. */
+function containsKey(value: string): boolean {
+  return redactKeys(value) !== value;
 }
 
-const withoutKeys = redactor([]);
+const redactKeys = redactor([]);

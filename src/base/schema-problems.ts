@@ -1,15 +1,15 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from './json.ts';
 
 /**
- * What is wrong with a value by a JSON Schema that somebody else wrote: `path: reason`. Of the language only what models get
- * wrong is looked at: kinds, required and unknown keys, choices of words. What is not understood is let through.
+ * Validates a value against a foreign JSON Schema and returns the problems as `path: reason`. Supports only the keywords
+ * that models get wrong: types, required and unknown keys, enums. Other keywords are ignored.
  */
 export function schemaProblems(value: unknown, schema: unknown, path = ''): readonly string[] {
   if (!isObject(schema)) return [];
-  const wrong = wrongKind(value, schema) ?? wrongChoice(value, schema);
-  if (wrong !== undefined) return [`${path === '' ? 'arguments' : path}: ${wrong}`];
+  const problem = typeProblem(value, schema) ?? enumProblem(value, schema);
+  if (problem !== undefined) return [`${path === '' ? 'arguments' : path}: ${problem}`];
   if (Array.isArray(value))
-    return value.flatMap((item, at) => schemaProblems(item, schema.items, below(path, String(at))));
+    return value.flatMap((item, at) => schemaProblems(item, schema.items, childPath(path, String(at))));
   return isObject(value) ? objectProblems(value, schema, path) : [];
 }
 
@@ -20,29 +20,29 @@ function objectProblems(value: JsonObject, schema: JsonObject, path: string): re
   );
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
   return [
-    ...missing.map((key) => `${below(path, String(key))}: is missing`),
+    ...missing.map((key) => `${childPath(path, String(key))}: is missing`),
     ...(schema.additionalProperties === false
-      ? unknown.map((key) => `${below(path, key)}: is not a key`)
+      ? unknown.map((key) => `${childPath(path, key)}: is not a key`)
       : []),
     ...Object.entries(properties).flatMap(([key, part]) =>
-      Object.hasOwn(value, key) ? schemaProblems(value[key], part, below(path, key)) : [],
+      Object.hasOwn(value, key) ? schemaProblems(value[key], part, childPath(path, key)) : [],
     ),
   ];
 }
 
-function wrongKind(value: unknown, { type }: JsonObject): string | undefined {
-  const kinds = typeof type === 'string' ? [type] : arrayOf(type).filter((kind) => typeof kind === 'string');
-  const known = kinds.filter((kind) => Object.hasOwn(KINDS, kind));
+function typeProblem(value: unknown, { type }: JsonObject): string | undefined {
+  const types = typeof type === 'string' ? [type] : arrayOf(type).filter((name) => typeof name === 'string');
+  const known = types.filter((name) => Object.hasOwn(TYPES, name));
   if (
     known.length === 0 ||
-    known.length < kinds.length ||
-    known.some((kind) => KINDS[kind]?.(value) === true)
+    known.length < types.length ||
+    known.some((name) => TYPES[name]?.(value) === true)
   )
     return;
   return `must be ${known.join(' or ')}`;
 }
 
-const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: (value) => typeof value === 'string',
   number: (value) => typeof value === 'number',
   integer: (value) => Number.isInteger(value),
@@ -52,7 +52,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isObject,
 };
 
-function wrongChoice(value: unknown, schema: JsonObject): string | undefined {
+function enumProblem(value: unknown, schema: JsonObject): string | undefined {
   const choices = schema.const === undefined ? arrayOf(schema.enum) : [schema.const];
   if (choices.length === 0) return undefined;
   const text = JSON.stringify(value);
@@ -61,6 +61,6 @@ function wrongChoice(value: unknown, schema: JsonObject): string | undefined {
     : `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`;
 }
 
-function below(path: string, key: string): string {
+function childPath(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }

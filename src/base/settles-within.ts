@@ -1,4 +1,4 @@
-/** Waits for a promise, but not longer than `limitMs`. Resolves with whether it settled in time. */
+/** Waits for a promise for at most `limitMs`. Resolves with whether it settled in time. */
 export async function settlesWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((settle) => {

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from './json.ts';
-import { nearest } from './nearest.ts';
+import { nearestMatch } from './nearest-match.ts';
 
-/** The way to a value from the root: keys of objects, indexes of lists. */
+/** The path to a value from the root: object keys and list indexes. */
 export type Path = readonly (string | number)[];
 
-/** A mistake in what a person or a model wrote. `text` follows the value's name: `must be text, not a list`. */
+/** A validation error. `text` follows the value's name: `must be text, not a list`. */
 export interface Problem {
   readonly path: Path;
-  /** Whether the key itself is wrong, or what stands behind it. */
+  /** Whether the key or its value is invalid. */
   readonly at: 'key' | 'value';
   readonly text: string;
 }
@@ -15,26 +15,26 @@ export interface Problem {
 export type Report = (problem: Problem) => void;
 
 /**
- * How to read a value that a person or a model wrote: strictly, and saying all that is wrong instead of stopping at the
- * first. The answer is undefined only after a problem was reported. The same shape as JSON Schema is what a model is told.
+ * A validator for values that a person or a model wrote. It is strict and reports all problems instead of stopping at the
+ * first; `read` returns undefined only after it has reported a problem. `schema` is the same shape as JSON Schema, for models.
  */
 export interface Shape<T> {
   readonly schema: JsonObject;
   readonly read: (value: unknown, path: Path, report: Report) => T | undefined;
 }
 
-/** What a shape reads. */
+/** The type of the value that a shape reads. */
 export type ValueOf<S> = S extends Shape<infer T> ? T : never;
 
-/** Text that is not blank, and passes the test if there is one. It is never quoted: it may be a secret. */
-export function text(must = 'text', holds: (value: string) => boolean = () => true): Shape<string> {
+/** Text that is not blank and passes the optional test. It is never quoted in a problem: it may be a secret. */
+export function text(expected = 'text', isValid: (value: string) => boolean = () => true): Shape<string> {
   return {
     schema: { type: 'string' },
     read: (value, path, report) => {
-      if (typeof value !== 'string') return mistaken(must, kindOf(value), path, report);
-      if (value.trim() === '') return mistaken(must, 'blank', path, report);
-      if (holds(value)) return value;
-      report({ path, at: 'value', text: `must be ${must}` });
+      if (typeof value !== 'string') return reportMismatch(expected, describeValue(value), path, report);
+      if (value.trim() === '') return reportMismatch(expected, 'blank', path, report);
+      if (isValid(value)) return value;
+      report({ path, at: 'value', text: `must be ${expected}` });
       return undefined;
     },
   };
@@ -44,61 +44,62 @@ export function text(must = 'text', holds: (value: string) => boolean = () => tr
 export const anyText: Shape<string> = {
   schema: { type: 'string' },
   read: (value, path, report) =>
-    typeof value === 'string' ? value : mistaken('text', kindOf(value), path, report),
+    typeof value === 'string' ? value : reportMismatch('text', describeValue(value), path, report),
 };
 
-/** A whole number from `least` on; a model may write it as text. */
-export function count(least: number): Shape<number> {
+/** An integer of at least `least`; a model may write it as text. */
+export function integerFrom(minimum: number): Shape<number> {
   return {
-    schema: { type: 'integer', minimum: least },
+    schema: { type: 'integer', minimum },
     read: (value, path, report) => {
       const read = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-      if (typeof read === 'number' && Number.isSafeInteger(read) && read >= least) return read;
-      return mistaken(`a whole number from ${least} on`, kindOf(value), path, report);
+      if (typeof read === 'number' && Number.isSafeInteger(read) && read >= minimum) return read;
+      return reportMismatch(`a whole number from ${minimum} on`, describeValue(value), path, report);
     },
   };
 }
 
-/** The shape with a sentence that tells a model what the value is for. */
+/** Adds a description of the value for models. */
 export function described<T>(shape: Shape<T>, description: string): Shape<T> {
   return { schema: { ...shape.schema, description }, read: shape.read };
 }
 
 /** A finite number that passes the test. */
-export function number(must: string, holds: (value: number) => boolean): Shape<number> {
+export function number(expected: string, isValid: (value: number) => boolean): Shape<number> {
   return {
     schema: { type: 'number' },
     read: (value, path, report) => {
-      if (typeof value === 'number' && Number.isFinite(value) && holds(value)) return value;
-      return mistaken(must, kindOf(value), path, report);
+      if (typeof value === 'number' && Number.isFinite(value) && isValid(value)) return value;
+      return reportMismatch(expected, describeValue(value), path, report);
     },
   };
 }
 
-export const flag: Shape<boolean> = {
+export const boolean: Shape<boolean> = {
   schema: { type: 'boolean' },
   read: (value, path, report) =>
-    typeof value === 'boolean' ? value : mistaken('true or false', kindOf(value), path, report),
+    typeof value === 'boolean' ? value : reportMismatch('true or false', describeValue(value), path, report),
 };
 
-/** An object with any keys and values: what is in it is for somebody else. */
+/** An object with any keys and values, which are passed on unchecked. */
 export const anyObject: Shape<JsonObject> = {
   schema: { type: 'object' },
-  read: (value, path, report) => (isObject(value) ? value : mistaken('a map', kindOf(value), path, report)),
+  read: (value, path, report) =>
+    isObject(value) ? value : reportMismatch('a map', describeValue(value), path, report),
 };
 
-/** One of a few words. A wrong one is quoted, so this is not for secrets. */
-export function choice<const T extends string>(words: readonly T[]): Shape<T> {
+/** One of a fixed set of words. An invalid word is quoted in the problem, so do not use this for secrets. */
+export function choice<const T extends string>(options: readonly T[]): Shape<T> {
   return {
-    schema: { type: 'string', enum: words },
+    schema: { type: 'string', enum: options },
     read: (value, path, report) => {
-      const word = words.find((candidate) => candidate === value);
-      if (word !== undefined) return word;
-      const must = `one of ${words.join(', ')}`;
-      if (typeof value !== 'string') return mistaken(must, kindOf(value), path, report);
-      const guess = nearest(value, words);
+      const option = options.find((candidate) => candidate === value);
+      if (option !== undefined) return option;
+      const expected = `one of ${options.join(', ')}`;
+      if (typeof value !== 'string') return reportMismatch(expected, describeValue(value), path, report);
+      const guess = nearestMatch(value, options);
       const hint = guess === undefined ? '' : `: did you mean "${guess}"?`;
-      return mistaken(must, `"${value}"${hint}`, path, report);
+      return reportMismatch(expected, `"${value}"${hint}`, path, report);
     },
   };
 }
@@ -107,32 +108,32 @@ export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
   return {
     schema: { type: 'array', items: item.schema },
     read: (value, path, report) => {
-      if (!Array.isArray(value)) return mistaken('a list', kindOf(value), path, report);
-      const sound: T[] = [];
+      if (!Array.isArray(value)) return reportMismatch('a list', describeValue(value), path, report);
+      const values: T[] = [];
       for (const [index, part] of value.entries()) {
         const read = item.read(part, [...path, index], report);
-        if (read !== undefined) sound.push(read);
-        else if (index + 1 - sound.length >= MOST_PROBLEMS) break;
+        if (read !== undefined) values.push(read);
+        else if (index + 1 - values.length >= MAX_PROBLEMS) break;
       }
-      return sound.length === value.length ? sound : undefined;
+      return values.length === value.length ? values : undefined;
     },
   };
 }
 
-/** An object with keys of the writer's choosing, in the order they were written. */
+/** An object with arbitrary keys; the map has them in their written order. */
 export function mapOf<T>(key: Shape<string>, item: Shape<T>): Shape<ReadonlyMap<string, T>> {
   return {
     schema: { type: 'object', additionalProperties: item.schema },
     read: (value, path, report) => {
-      if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
+      if (!isObject(value)) return reportMismatch('a map', describeValue(value), path, report);
       const read = new Map<string, T>();
       let wrong = 0;
       for (const [name, part] of Object.entries(value)) {
-        const here = [...path, name];
-        const soundName = key.read(name, here, (problem) => report({ ...problem, at: 'key' }));
-        const soundPart = item.read(part ?? {}, here, report);
-        if (soundName !== undefined && soundPart !== undefined) read.set(soundName, soundPart);
-        else if ((wrong += 1) >= MOST_PROBLEMS) break;
+        const itemPath = [...path, name];
+        const validName = key.read(name, itemPath, (problem) => report({ ...problem, at: 'key' }));
+        const validItem = item.read(part ?? {}, itemPath, report);
+        if (validName !== undefined && validItem !== undefined) read.set(validName, validItem);
+        else if ((wrong += 1) >= MAX_PROBLEMS) break;
       }
       return read.size === Object.keys(value).length ? read : undefined;
     },
@@ -142,7 +143,7 @@ export function mapOf<T>(key: Shape<string>, item: Shape<T>): Shape<ReadonlyMap<
 type Shapes = Readonly<Record<string, Shape<unknown>>>;
 type Values<S extends Shapes> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
-/** An object with these keys and no others. A key without a value counts as left out. */
+/** An object with these keys and no others. A key whose value is null counts as missing. */
 export function fields<R extends Shapes, O extends Shapes>(
   required: R,
   optional: O,
@@ -156,17 +157,18 @@ export function fields<R extends Shapes, O extends Shapes>(
       additionalProperties: false,
     },
     read: (value, path, report) => {
-      if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
+      if (!isObject(value)) return reportMismatch('a map', describeValue(value), path, report);
       const problems: Problem[] = Object.keys(required)
         .filter((key) => value[key] === undefined || value[key] === null)
         .map((key) => ({ path: [...path, key], at: 'key', text: 'is missing' }));
       const read: Record<string, unknown> = {};
       for (const [key, part] of Object.entries(value)) {
-        if (problems.length >= MOST_PROBLEMS) break;
+        if (problems.length >= MAX_PROBLEMS) break;
         const shape = shapes.get(key);
-        const here = [...path, key];
-        if (shape === undefined) problems.push({ path: here, at: 'key', text: notAKey(key, shapes.keys()) });
-        else if (part !== null) read[key] = shape.read(part, here, (problem) => problems.push(problem));
+        const itemPath = [...path, key];
+        if (shape === undefined)
+          problems.push({ path: itemPath, at: 'key', text: unknownKeyText(key, shapes.keys()) });
+        else if (part !== null) read[key] = shape.read(part, itemPath, (problem) => problems.push(problem));
       }
       problems.forEach(report);
       if (problems.length > 0) return undefined;
@@ -176,8 +178,8 @@ export function fields<R extends Shapes, O extends Shapes>(
   };
 }
 
-/** The shape of an object without its strictness about keys: those that it does not know are ignored. */
-export function open<T>(strict: Shape<T>): Shape<T> {
+/** The same object shape, but unknown keys are ignored. */
+export function withUnknownKeys<T>(strict: Shape<T>): Shape<T> {
   const { properties } = strict.schema;
   const known = new Set(isObject(properties) ? Object.keys(properties) : []);
   return {
@@ -190,25 +192,25 @@ export function open<T>(strict: Shape<T>): Shape<T> {
   };
 }
 
-/** An object of one of several kinds; the word under `key` tells which. */
+/** A discriminated union: the value of `key` selects the shape of the object. */
 export function tagged<const K extends string, S extends Readonly<Record<string, Shape<object>>>>(
   key: K,
   kinds: S,
 ): Shape<{ [T in keyof S & string]: { readonly [P in K]: T } & ValueOf<S[T]> }[keyof S & string]> {
-  const words = Object.keys(kinds);
-  const word = choice(words);
+  const options = Object.keys(kinds);
+  const option = choice(options);
   return {
     schema: {
-      oneOf: words.map((name) => taggedSchema(key, name, kinds[name]?.schema ?? {})),
+      oneOf: options.map((name) => taggedSchema(key, name, kinds[name]?.schema ?? {})),
     },
     read: (value, path, report) => {
-      if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
+      if (!isObject(value)) return reportMismatch('a map', describeValue(value), path, report);
       const { [key]: tag, ...rest } = value;
       if (tag === undefined) {
         report({ path: [...path, key], at: 'key', text: 'is missing' });
         return undefined;
       }
-      const kind = word.read(tag, [...path, key], report);
+      const kind = option.read(tag, [...path, key], report);
       const read = kind === undefined ? undefined : kinds[kind]?.read(rest, path, report);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- read by the shape that belongs to its own word
       return read && ({ [key]: kind, ...read } as never);
@@ -225,47 +227,47 @@ function taggedSchema(key: string, name: string, { properties, required, ...rest
   };
 }
 
-/** What is wrong with a value, in one sentence that names each field. */
-export function sentence(what: string, problems: readonly Problem[]): string {
-  const parts = problems.map(({ path, text: problem }) => `${shortened(path.join('.')) || what} ${problem}`);
+/** Formats problems as one error message that names each field. */
+export function problemsMessage(what: string, problems: readonly Problem[]): string {
+  const parts = problems.map(({ path, text: problem }) => `${truncated(path.join('.')) || what} ${problem}`);
   return `${what} cannot be read: ${parts.join('; ')}`;
 }
 
-/** The shape with a rule for the value as a whole, which answers with a sentence when it is broken. */
-export function ruled<T>(shape: Shape<T>, rule: (value: T, path: Path) => string | undefined): Shape<T> {
+/** Adds a rule for the whole value. The rule returns an error text if the value violates it. */
+export function refined<T>(shape: Shape<T>, rule: (value: T, path: Path) => string | undefined): Shape<T> {
   return {
     schema: shape.schema,
     read: (value, path, report) => {
       const read = shape.read(value, path, report);
-      const broken = read === undefined ? undefined : rule(read, path);
-      if (broken === undefined) return read;
-      report({ path, at: 'key', text: broken });
+      const violation = read === undefined ? undefined : rule(read, path);
+      if (violation === undefined) return read;
+      report({ path, at: 'key', text: violation });
       return undefined;
     },
   };
 }
 
-/** Reading stops after so many problems in one list or map: a long value must not become a much longer error. */
-const MOST_PROBLEMS = 20;
+/** Reading stops after this many problems in one list or map, so that a long value does not cause a much longer error. */
+const MAX_PROBLEMS = 20;
 
-function mistaken(must: string, found: string, path: Path, report: Report): undefined {
-  report({ path, at: 'value', text: `must be ${must}, not ${shortened(found)}` });
+function reportMismatch(expected: string, found: string, path: Path, report: Report): undefined {
+  report({ path, at: 'value', text: `must be ${expected}, not ${truncated(found)}` });
 }
 
-/** A name or value of a client in an error: a long one must not become a long error. */
-function shortened(text: string): string {
-  return text.length <= MOST_QUOTED ? text : `${text.slice(0, MOST_QUOTED)}…`;
+/** Truncates a client's key or value for an error message. */
+function truncated(text: string): string {
+  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`;
 }
 
-const MOST_QUOTED = 100;
+const MAX_QUOTED = 100;
 
-function notAKey(key: string, known: Iterable<string>): string {
+function unknownKeyText(key: string, known: Iterable<string>): string {
   const keys = [...known];
-  const guess = nearest(key, keys);
+  const guess = nearestMatch(key, keys);
   return `is not a key: ${guess === undefined ? `there are ${keys.join(', ')}` : `did you mean "${guess}"?`}`;
 }
 
-function kindOf(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return 'text';

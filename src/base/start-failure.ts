@@ -2,11 +2,11 @@ import { accessSync, closeSync, constants, openSync, readSync, type Stats, statS
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { messageOf, systemCodeOf } from './errors.ts';
 
-/** A program that the system refused to start. */
-export interface UnstartedProgram {
+/** A program that could not be started. */
+export interface ProgramStart {
   readonly program: string;
   readonly cwd: string;
-  /** The environment that it would have had: its PATH decides where the program is searched. */
+  /** The environment passed to the program; its PATH is searched for the program. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -15,44 +15,42 @@ export interface StartFailure {
   readonly problem: string;
   /** The next step, as a clause: `install it, or correct PATH`. */
   readonly step: string;
-  /** Whether another attempt is useless until somebody changes something. */
+  /** Whether retrying is useless until the user changes something. */
   readonly isPermanent: boolean;
 }
 
 /**
- * Why a program did not start. The code of the system call is not enough: a missing program is `EACCES` when one directory
- * on PATH cannot be read, and a missing working directory or interpreter is `ENOENT` like a missing program.
+ * Explains why a program did not start. The error code alone is ambiguous: a missing program is reported as `EACCES` when a
+ * directory on PATH cannot be read, and a missing working directory or interpreter as `ENOENT`, like a missing program.
  */
-export function explainStartFailure(unstarted: UnstartedProgram, thrown: unknown): StartFailure {
+export function explainStartFailure(start: ProgramStart, thrown: unknown): StartFailure {
   const code = systemCodeOf(thrown);
-  const explained = isAboutFiles(code)
-    ? (explainDirectory(unstarted.cwd) ?? explainProgram(unstarted))
-    : undefined;
+  const explained = isAboutFiles(code) ? (explainDirectory(start.cwd) ?? explainProgram(start)) : undefined;
   if (explained !== undefined) return { ...explained, isPermanent: true };
   return {
-    problem: `"${unstarted.program}" could not be started (${messageOf(thrown)})`,
+    problem: `"${start.program}" could not be started (${messageOf(thrown)})`,
     step: STEPS[code ?? ''] ?? 'try again',
     isPermanent: false,
   };
 }
 
-/** The directories on PATH in which no program can be found because the user may not enter them. */
+/** The directories on PATH that cannot be searched because the user lacks permission. */
 function unreadablePathEntries(path: string | undefined): readonly string[] {
   const entries = (path ?? '').split(delimiter).filter(isAbsolute);
-  return [...new Set(entries)].filter((entry) => !mayEnter(entry));
+  return [...new Set(entries)].filter((entry) => !canEnter(entry));
 }
 
-/** For a program that is on no directory of PATH: which of them could not be searched. Empty if all could. */
-export function unsearchedText(path: string | undefined): string {
+/** A note for "not found on PATH" messages: the PATH directories that could not be searched. Empty if all were searched. */
+export function unreadablePathNote(path: string | undefined): string {
   const unreadable = unreadablePathEntries(path);
   return unreadable.length === 0
     ? ''
-    : ` (permission to read is denied for ${listed(unreadable)} on PATH: allow it, or remove ${unreadable.length === 1 ? 'the entry' : 'the entries'})`;
+    : ` (permission to read is denied for ${shortList(unreadable)} on PATH: allow it, or remove ${unreadable.length === 1 ? 'the entry' : 'the entries'})`;
 }
 
 type Explained = Pick<StartFailure, 'problem' | 'step'>;
 
-/** Without a code, the failure is not one of `spawn`. */
+/** A failure without a code did not come from `spawn`. */
 function isAboutFiles(code: string | undefined): boolean {
   return code !== undefined && ['ENOENT', 'EACCES', 'ENOTDIR', 'EPERM', 'ENOEXEC', 'ELOOP'].includes(code);
 }
@@ -77,7 +75,7 @@ function explainDirectory(cwd: string): Explained | undefined {
       problem: `the working directory ${cwd} is not a directory`,
       step: 'correct the working directory (cwd)',
     };
-  if (found === 'denied' || !mayEnter(cwd))
+  if (found === 'denied' || !canEnter(cwd))
     return {
       problem: `permission to enter the working directory ${cwd} is denied`,
       step: 'correct its permissions, or the working directory (cwd)',
@@ -85,44 +83,45 @@ function explainDirectory(cwd: string): Explained | undefined {
   return undefined;
 }
 
-function explainProgram({ program, cwd, env }: UnstartedProgram): Explained | undefined {
+function explainProgram({ program, cwd, env }: ProgramStart): Explained | undefined {
   if (program.includes('/')) return explainFile(resolve(cwd, program), program);
   const files = (env['PATH'] ?? '')
     .split(delimiter)
     .map((entry) => join(resolve(cwd, entry), program))
     .filter((file) => isFile(statsOf(file)));
   const [first] = files;
-  // The system takes the first file that it may execute.
-  const file = files.find(mayExecute) ?? first;
+  // The system runs the first executable file.
+  const file = files.find(canExecute) ?? first;
   if (file !== undefined) return explainFile(file, file);
   const unreadable = unreadablePathEntries(env['PATH']);
   if (unreadable.length === 0)
     return { problem: `"${program}" was not found on PATH`, step: 'install it, or correct its name or PATH' };
   return {
-    problem: `"${program}" was not found on PATH, and permission to read ${listed(unreadable)} on PATH is denied`,
+    problem: `"${program}" was not found on PATH, and permission to read ${shortList(unreadable)} on PATH is denied`,
     step: `install it, correct its name, or ${unreadable.length === 1 ? 'allow reading that directory or remove it' : 'allow reading those directories or remove them'} from PATH`,
   };
 }
 
-function explainFile(file: string, shown: string): Explained | undefined {
+function explainFile(file: string, displayed: string): Explained | undefined {
   const found = statsOf(file);
   if (found === 'missing')
-    return { problem: `"${shown}" does not exist`, step: 'correct the path, or install it' };
+    return { problem: `"${displayed}" does not exist`, step: 'correct the path, or install it' };
   if (found === 'denied')
     return {
-      problem: `permission to reach "${shown}" is denied`,
+      problem: `permission to reach "${displayed}" is denied`,
       step: 'correct the permissions of its directories, or choose another program',
     };
-  if (found.isDirectory()) return { problem: `"${shown}" is a directory`, step: 'name the program in it' };
-  if (!mayExecute(file))
+  if (found.isDirectory())
+    return { problem: `"${displayed}" is a directory`, step: 'name the program in it' };
+  if (!canExecute(file))
     return {
-      problem: `permission to execute "${shown}" is denied`,
+      problem: `permission to execute "${displayed}" is denied`,
       step: `make it executable (chmod +x), or choose another program`,
     };
   const interpreter = interpreterOf(file);
   if (interpreter === undefined || isFile(statsOf(interpreter))) return undefined;
   return {
-    problem: `"${shown}" needs ${interpreter}, which does not exist`,
+    problem: `"${displayed}" needs ${interpreter}, which does not exist`,
     step: 'install it, or correct the first line of the program',
   };
 }
@@ -155,7 +154,7 @@ function isFile(found: ReturnType<typeof statsOf>): boolean {
   return typeof found === 'object' && found.isFile();
 }
 
-function mayExecute(path: string): boolean {
+function canExecute(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;
@@ -164,8 +163,8 @@ function mayExecute(path: string): boolean {
   }
 }
 
-/** A directory that does not exist can be entered as far as permissions go. */
-function mayEnter(directory: string): boolean {
+/** True also for a directory that does not exist: permissions are not the problem then. */
+function canEnter(directory: string): boolean {
   try {
     accessSync(directory, constants.X_OK);
     return true;
@@ -174,9 +173,9 @@ function mayEnter(directory: string): boolean {
   }
 }
 
-function listed(paths: readonly string[]): string {
-  const shown = paths.slice(0, MOST_SHOWN).join(', ');
-  return paths.length > MOST_SHOWN ? `${shown} and ${paths.length - MOST_SHOWN} more` : shown;
+function shortList(paths: readonly string[]): string {
+  const displayed = paths.slice(0, MAX_LISTED).join(', ');
+  return paths.length > MAX_LISTED ? `${displayed} and ${paths.length - MAX_LISTED} more` : displayed;
 }
 
-const MOST_SHOWN = 3;
+const MAX_LISTED = 3;

@@ -1,16 +1,16 @@
 import { userInfo } from 'node:os';
 
-/** The name by which others are told who it was. */
+/** The name of the current user, recorded with commands and approvals. */
 export function userName({ USER, LOGNAME }: NodeJS.ProcessEnv): string {
   return USER || LOGNAME || accountName() || 'someone';
 }
 
-/** Containers and cron set no variable, and the system knows the name all the same. */
+/** Containers and cron often set neither variable. */
 function accountName(): string | undefined {
   try {
     return userInfo().username;
   } catch {
-    // A user id without an account, as containers may have.
+    // The user id has no account, which is common in containers.
     return undefined;
   }
 }

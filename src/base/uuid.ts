@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** A UUID of version 7: the time comes first, so that names sort by age. */
+/** Creates a UUID version 7. It starts with the time, so that ids sort by age. */
 export function uuidv7(now = Date.now()): string {
   const bytes = randomFillSync(Buffer.alloc(16));
   bytes.writeUIntBE(now, 0, 6);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os';
-import { asPolypodError, type ErrorCode, nearest, PolypodError, systemCodeOf } from '../base/index.ts';
+import { asPolypodError, type ErrorCode, nearestMatch, PolypodError, systemCodeOf } from '../base/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isRpcMode } from './rpc/is-rpc-mode.ts';
@@ -89,7 +89,7 @@ async function commandNamed(name: string) {
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry !== undefined) return entry.load();
   if (name.startsWith('-')) throw new PolypodError('bad-request', strayOption(name));
-  const near = nearest(name, Object.keys(COMMANDS));
+  const near = nearestMatch(name, Object.keys(COMMANDS));
   const hint = near === undefined ? 'polypod --help lists them all' : `did you mean ${near}?`;
   throw new PolypodError('bad-request', `there is no command "${name}"; ${hint}`);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearest, PolypodError } from '../base/index.ts';
+import { nearestMatch, PolypodError } from '../base/index.ts';
 
 /** The lists that `polypod completion` prints. */
 export type Listing = 'sessions' | 'approvals' | 'models' | 'keys';
@@ -122,7 +122,7 @@ function numberOf(
 }
 
 function unknownOption(command: string, rawName: string, known: readonly string[]): PolypodError {
-  const near = nearest(rawName.replace(/^-+/, ''), known);
+  const near = nearestMatch(rawName.replace(/^-+/, ''), known);
   return usage(command, `unknown option ${rawName}${near === undefined ? '' : `; did you mean --${near}?`}`);
 }
 

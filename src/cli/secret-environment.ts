@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { CALL_MARK, isSecretVariable, objectIn } from '../base/index.ts';
+import { CALL_MARK_VARIABLE, isSecretVariable, parseObject } from '../base/index.ts';
 
 /** Environment variables by name, as a command receives them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -18,7 +18,7 @@ export function takeEnvironment(own: Record<string, string | undefined>): Variab
   const env = descriptor === undefined ? inherited : { ...inherited, ...readSecrets(Number(descriptor)) };
   Reflect.deleteProperty(own, SECRETS_FD);
   for (const [name, value = ''] of Object.entries(inherited))
-    if (isSecretVariable(name, value) && name !== CALL_MARK) Reflect.deleteProperty(own, name);
+    if (isSecretVariable(name, value) && name !== CALL_MARK_VARIABLE) Reflect.deleteProperty(own, name);
     // Setting a variable copies it out of the block that is overwritten below.
     else own[name] = value;
   try {
@@ -32,7 +32,7 @@ export function takeEnvironment(own: Record<string, string | undefined>): Variab
 /** Splits an environment into what a child process inherits, and what it receives over a pipe. */
 export function splitEnvironment(env: Variables): { readonly open: Variables; readonly secret: Variables } {
   const isSecret = ([name, value = '']: readonly [string, string | undefined]): boolean =>
-    isSecretVariable(name, value) && name !== CALL_MARK;
+    isSecretVariable(name, value) && name !== CALL_MARK_VARIABLE;
   const entries = Object.entries(env);
   return {
     open: { ...Object.fromEntries(entries.filter((entry) => !isSecret(entry))), [SECRETS_FD]: '3' },
@@ -52,7 +52,7 @@ export function exposeVariables(
 function readSecrets(descriptor: number): Variables {
   const text = readFileSync(descriptor, 'utf8');
   closeSync(descriptor);
-  const secrets = Object.entries(objectIn(text) ?? {});
+  const secrets = Object.entries(parseObject(text) ?? {});
   return Object.fromEntries(
     secrets.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
@@ -76,7 +76,7 @@ function overwriteStartBlock(): void {
     const environment = readFileSync('/proc/self/environ');
     // The marker stays visible, because Polypod can run inside an agent's command.
     for (const [from, to] of entriesOf(environment))
-      if (!environment.toString('latin1', from, to).startsWith(`${CALL_MARK}=`))
+      if (!environment.toString('latin1', from, to).startsWith(`${CALL_MARK_VARIABLE}=`))
         blank(envStart, environment, from, to);
     const args = readFileSync('/proc/self/cmdline');
     for (const [from, to] of keysIn(args)) blank(argStart, args, from, to);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { objectIn, stringOf } from '../base/index.ts';
+import { parseObject, stringOf } from '../base/index.ts';
 
 export function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return stringOf(objectIn(text)?.version);
+  return stringOf(parseObject(text)?.version);
 }

@@ -1,12 +1,12 @@
 export interface Backoff {
   readonly firstMs: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
-export const DEFAULT_BACKOFF: Backoff = { firstMs: 50, longestMs: 5_000 };
+export const DEFAULT_BACKOFF: Backoff = { firstMs: 50, maxMs: 5_000 };
 
-/** How long to wait before an attempt, counted from 0: twice as long each time, and never all clients at once. */
-export function backoffMs({ firstMs, longestMs }: Backoff, attempt: number, random: number): number {
-  const full = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, 30));
-  return Math.round(full * (0.5 + random / 2));
+/** The delay before an attempt, counted from 0. It doubles each time, with jitter so that clients do not retry simultaneously. */
+export function backoffMs({ firstMs, maxMs }: Backoff, attempt: number, random: number): number {
+  const delay = Math.min(maxMs, firstMs * 2 ** Math.min(attempt, 30));
+  return Math.round(delay * (0.5 + random / 2));
 }

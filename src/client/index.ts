@@ -1,15 +1,15 @@
-/** Clients of a pod's socket and of the tasks API: methods, events, and one unbroken stream over broken connections. */
+/** Clients for a pod's socket and for the tasks API, which reconnect and resume streams. */
 export { type Backoff, DEFAULT_BACKOFF } from './backoff.ts';
 export type { PodLine } from './line.ts';
 export { PodClient, type PodClientOptions, type RunOptions } from './pod-client.ts';
 export {
-  type AskedApproval,
-  failureIn,
-  isOver,
+  type TaskApproval,
+  connectionErrorCode,
+  isFinished,
   isTlsFailure,
-  knowsKey,
+  agentKnowsKey,
   type ListedTask,
-  type OpenedEvents,
+  type EventStreamResult,
   provingTransport,
   type SubmittedTask,
   type TaskEvent,
@@ -17,7 +17,7 @@ export {
   type TasksClientOptions,
   type TaskStatus,
   type TaskRequest,
-  type Watched,
+  type WatchUpdate,
   type WatchOptions,
   watchTask,
 } from './tasks/index.ts';

@@ -9,24 +9,24 @@ import {
   tryParse,
 } from '../base/index.ts';
 
-/** A line from a pod. What its events are called and carry is in docs/protocols/pod.md. */
+/** A line from a pod. The events are described in docs/protocols/pod.md. */
 export interface PodLine {
   readonly event: string;
   readonly data: JsonObject;
-  /** The number of the last event of the pod that it covers; answers have none. */
+  /** The number of the last pod event that the line covers; responses have none. */
   readonly seq?: number;
-  /** Of an answer: which call it is for. */
+  /** For a response: the call's request id. */
   readonly requestId?: string;
 }
 
-/** Not an event of a pod: the daemon's socket refuses in words of its own when it does not know the pod. */
-export const REFUSED = 'refused';
+/** Represents an error of the daemon's socket, for example if it does not know the pod. */
+export const REFUSED_EVENT = 'refused';
 
-/** Undefined for what is no event. */
-export function readLine(text: string): PodLine | undefined {
+/** Returns undefined if the line is not an event. */
+export function parseLine(text: string): PodLine | undefined {
   const value = tryParse(text);
   if (!isObject(value)) return undefined;
-  const { event, data } = isObject(value.error) ? { event: REFUSED, data: value.error } : value;
+  const { event, data } = isObject(value.error) ? { event: REFUSED_EVENT, data: value.error } : value;
   if (typeof event !== 'string') return undefined;
   const [seq, requestId] = [numberOf(value.seq), stringOf(value.request_id)];
   return {
@@ -37,10 +37,10 @@ export function readLine(text: string): PodLine | undefined {
   };
 }
 
-/** The error in a line that is one, as if it had been thrown here. */
-export function errorIn({ data }: PodLine): PolypodError {
+/** Converts an error line to a PolypodError. */
+export function lineError({ data }: PodLine): PolypodError {
   const code = stringOf(data.code);
-  return new PolypodError(CODES[code] ?? 'internal', stringOf(data.message) || 'the pod gave no reason');
+  return new PolypodError(CODES[code] ?? 'internal', stringOf(data.message) || 'the pod sent no reason');
 }
 
 const CODES: Readonly<Record<string, ErrorCode>> = {

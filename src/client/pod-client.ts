@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, onAbort, PolypodError, stringOf } from '../base/index.ts';
 import { connectUnix, lineReader } from '../wire/index.ts';
 import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
-import { Calls } from './calls.ts';
-import { Inbox } from './inbox.ts';
-import { errorIn, type PodLine, readLine, REFUSED } from './line.ts';
+import { PendingCalls } from './pending-calls.ts';
+import { EventQueue } from './event-queue.ts';
+import { lineError, type PodLine, parseLine, REFUSED_EVENT } from './line.ts';
 import { ResumePoint } from './resume-point.ts';
 
 export interface PodClientOptions {
@@ -14,16 +14,16 @@ export interface PodClientOptions {
   readonly path: string;
   /** With the daemon's socket: which pod, by id or name. */
   readonly pod?: string;
-  /** The last number that was seen, to go on from; without one a snapshot comes first. */
+  /** The last event number that was received, to resume after; without it, the first line is a snapshot. */
   readonly after?: number;
-  /** Who it is, as others are told. */
+  /** The client's name, which other clients see. */
   readonly name?: string;
   readonly backoff?: Backoff;
-  /** How often in a row it tries to come back before it gives up; for ever unless told. */
+  /** The number of consecutive failed attempts to reconnect before the client gives up; default: no limit. */
   readonly attempts?: number;
   /** Closes the client. */
   readonly signal?: AbortSignal;
-  /** Told when the connection breaks and when it is back. */
+  /** Called when the connection is lost and when it is restored. */
   readonly onConnection?: (state: 'connected' | 'lost') => void;
 }
 
@@ -33,64 +33,61 @@ export interface RunOptions {
   readonly overrides?: JsonObject;
 }
 
-/** Lines that may wait for the reader before the pod is asked to wait. */
-const ROOM = 1_000;
+/** The number of unread lines at which the socket is paused. */
+const QUEUE_CAPACITY = 1_000;
 
 /**
- * A client of one pod. Its events are one stream, each number once and in order, however often the connection breaks; where
- * the pod no longer has what was missed, a `snapshot` stands in its place. A call that was cut off is sent again and done once.
+ * A client of one pod. Its events form one stream, each number once and in order, across reconnects; if the pod no longer has
+ * the missed events, the stream continues with a `snapshot`. An interrupted call is sent again and performed once.
  */
 export class PodClient {
   readonly #options: PodClientOptions;
-  readonly #point: ResumePoint;
-  readonly #calls = new Calls();
-  readonly #inbox = new Inbox<PodLine>(ROOM, () => this.#socket?.resume());
+  readonly #resumePoint: ResumePoint;
+  readonly #calls = new PendingCalls();
+  readonly #queue = new EventQueue<PodLine>(QUEUE_CAPACITY, () => this.#socket?.resume());
   readonly #closing = new AbortController();
   #socket: Socket | undefined;
-  /** Whether this connection has answered: before that it tells what nobody asked for. */
+  /** Whether this connection has confirmed the subscription. Earlier lines are ignored. */
   #isSubscribed = false;
-  /** Why the pod could not be served last, if it said so. */
+  /** The pod's latest reason for refusing the connection. */
   #reason: PolypodError | undefined;
-  #over: Promise<void> = Promise.resolve();
+  #done: Promise<void> = Promise.resolve();
 
-  /** Resolves when it is connected; refuses when nobody listens there. */
+  /** Resolves when it is connected; rejects if the socket does not accept connections. */
   static async open(options: PodClientOptions): Promise<PodClient> {
     const socket = await connectUnix(options.path);
     if (socket === undefined)
-      throw new PolypodError(
-        'not-found',
-        `nobody listens on ${options.path}: is the pod, or the daemon, running?`,
-      );
+      throw new PolypodError('not-found', `cannot connect to ${options.path}: start the pod or the daemon`);
     const client = new PodClient(options);
-    client.#over = client.#stay(socket);
+    client.#done = client.#keepConnected(socket);
     return client;
   }
 
   private constructor(options: PodClientOptions) {
     this.#options = options;
-    this.#point = new ResumePoint(options.after);
+    this.#resumePoint = new ResumePoint(options.after);
     if (options.signal !== undefined) onAbort(options.signal, () => void this.close());
   }
 
-  /** The number to go on after, for a client of the same pod that comes later. */
+  /** The number to resume after, for a later client of the same pod. */
   get after(): number | undefined {
-    return this.#point.after;
+    return this.#resumePoint.after;
   }
 
-  /** All that the pod tells, for one reader. Ends when the client is closed; throws when there is no way back. */
+  /** The events of the pod, for one reader. Ends when the client is closed; throws if it cannot reconnect. */
   events(): AsyncGenerator<PodLine> {
-    return this.#inbox.read();
+    return this.#queue.read();
   }
 
-  /** Sends a method and resolves with what answers it; throws what it was refused with. */
+  /** Calls a method. Resolves with the response; rejects with its error. */
   call(method: string, params?: JsonObject): Promise<PodLine> {
-    if (this.#closing.signal.aborted) return Promise.reject(closed());
-    return this.#calls.begin(method, params, (line) => {
+    if (this.#closing.signal.aborted) return Promise.reject(closedError());
+    return this.#calls.start(method, params, (line) => {
       if (this.#socket?.writable === true) this.#socket.write(`${line}\n`);
     });
   }
 
-  /** Begins a run; resolves with its id when it has begun. */
+  /** Starts a run and resolves with its id. */
   async run(input: string, options: RunOptions = {}): Promise<string> {
     const { data } = await this.call('run', { input, ...options });
     return stringOf(data.run_id);
@@ -125,13 +122,13 @@ export class PodClient {
     return Array.isArray(items) ? items : [];
   }
 
-  /** Leaves; what runs goes on. */
+  /** Closes the connection. A run continues. */
   async close(): Promise<void> {
-    this.#end(undefined);
-    await this.#over;
+    this.#finish(undefined);
+    await this.#done;
   }
 
-  async #stay(first: Socket): Promise<void> {
+  async #keepConnected(first: Socket): Promise<void> {
     const {
       path,
       backoff = DEFAULT_BACKOFF,
@@ -140,21 +137,21 @@ export class PodClient {
     } = this.#options;
     let failed = 0;
     for (let socket: Socket | undefined = first; ; socket = await connectUnix(path).catch(() => undefined)) {
-      if (socket !== undefined && (await this.#converse(socket))) {
+      if (socket !== undefined && (await this.#serveConnection(socket))) {
         failed = 0;
         this.#reason = undefined;
         onConnection?.('lost');
       }
       if (this.#closing.signal.aborted) return;
-      if ((failed += 1) > attempts) this.#end(unreachable(path, attempts, this.#reason));
+      if ((failed += 1) > attempts) this.#finish(unreachable(path, attempts, this.#reason));
       const { signal } = this.#closing;
       await sleep(backoffMs(backoff, failed - 1, Math.random()), undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
     }
   }
 
-  /** Until the connection breaks; whether it was ever of use. */
-  async #converse(socket: Socket): Promise<boolean> {
+  /** Serves a connection until it closes. Resolves with whether the subscription was confirmed. */
+  async #serveConnection(socket: Socket): Promise<boolean> {
     this.#socket = socket;
     this.#isSubscribed = false;
     if (this.#closing.signal.aborted) socket.destroy();
@@ -166,10 +163,10 @@ export class PodClient {
     socket.on('error', () => socket.destroy());
     socket.on('end', () => socket.destroy());
     socket.on('data', (bytes) => {
-      for (const text of lines.push(Buffer.from(bytes))) this.#take(text);
-      if (this.#inbox.isFull) socket.pause();
+      for (const text of lines.push(Buffer.from(bytes))) this.#receive(text);
+      if (this.#queue.isFull) socket.pause();
     });
-    this.#point.begin();
+    this.#resumePoint.startConnection();
     for (const line of this.#firstLines()) socket.write(`${line}\n`);
     await closing;
     return this.#isSubscribed;
@@ -177,7 +174,7 @@ export class PodClient {
 
   #firstLines(): readonly string[] {
     const { pod, name } = this.#options;
-    const { after } = this.#point;
+    const { after } = this.#resumePoint;
     const attach = pod === undefined ? [] : [JSON.stringify({ method: 'attach', params: { pod } })];
     const params = { ...(after === undefined ? {} : { after }), ...(name === undefined ? {} : { name }) };
     return [
@@ -187,42 +184,42 @@ export class PodClient {
     ];
   }
 
-  #take(text: string): void {
-    const line = readLine(text);
+  #receive(text: string): void {
+    const line = parseLine(text);
     if (line === undefined || this.#closing.signal.aborted) return;
     if (line.requestId === SUBSCRIBE && line.event !== 'error') {
       if (!this.#isSubscribed) this.#options.onConnection?.('connected');
       this.#isSubscribed = true;
     }
     if (!this.#isSubscribed) {
-      // Told before it was asked for, unless it is a refusal: that is for good.
-      if (line.event === REFUSED || (line.event === 'error' && line.requestId === SUBSCRIBE))
-        this.#end(errorIn(line));
-      // Why the pod cannot be served now; that may pass.
-      else if (line.event === 'error') this.#reason = errorIn(line);
+      // A refusal is permanent; other lines before the subscription are ignored.
+      if (line.event === REFUSED_EVENT || (line.event === 'error' && line.requestId === SUBSCRIBE))
+        this.#finish(lineError(line));
+      // The pod cannot be served now, which may be temporary.
+      else if (line.event === 'error') this.#reason = lineError(line);
       return;
     }
     if (this.#calls.settle(line) || line.event === 'subscribed') return;
-    if (this.#point.isNew(line)) this.#inbox.push(line);
+    if (this.#resumePoint.accept(line)) this.#queue.push(line);
   }
 
-  #end(error: PolypodError | undefined): void {
+  #finish(error: PolypodError | undefined): void {
     this.#closing.abort();
     this.#socket?.destroy();
-    this.#calls.fail(error ?? closed());
-    this.#inbox.end(error);
+    this.#calls.fail(error ?? closedError());
+    this.#queue.end(error);
   }
 }
 
 const SUBSCRIBE = 'subscribe';
 
-function closed(): PolypodError {
+function closedError(): PolypodError {
   return new PolypodError('conflict', 'the client is closed: open another one');
 }
 
 function unreachable(path: string, attempts: number, reason: PolypodError | undefined): PolypodError {
   if (reason === undefined)
-    return new PolypodError('not-found', `nobody answers on ${path} any more: tried ${attempts} times`);
+    return new PolypodError('not-found', `cannot reconnect to ${path}: ${attempts} attempts failed`);
   const message = `the pod on ${path} cannot be served, after ${attempts} attempts: ${reason.message}`;
   return new PolypodError(reason.code, message);
 }

@@ -1,44 +1,44 @@
 import type { PodLine } from './line.ts';
 
 /**
- * Where a stream is taken up again when its connection breaks. An event of the pod may be several lines with one number, and
- * the break may come between them: then they are asked for again, and those that came are passed over.
+ * Tracks where to resume a stream after a lost connection. A pod event may consist of several lines with the same number, and
+ * the connection may break between them: then all of them are requested again, and those already received are skipped.
  */
 export class ResumePoint {
-  /** The last number of which all lines have come. */
+  /** The last number whose lines have all been received. */
   #after: number | undefined;
   #last: { readonly seq: number; lines: number } | undefined;
-  #again = 0;
+  #linesToSkip = 0;
 
   constructor(after: number | undefined) {
     this.#after = after;
   }
 
-  /** The number to subscribe after; undefined when nothing has come yet. */
+  /** The number to subscribe after; undefined if nothing has been received. */
   get after(): number | undefined {
     return this.#after;
   }
 
-  /** What comes now begins after that number. */
-  begin(): void {
-    this.#again = this.#last?.lines ?? 0;
+  /** Call when a new connection subscribes after that number. */
+  startConnection(): void {
+    this.#linesToSkip = this.#last?.lines ?? 0;
   }
 
-  /** Whether a line is new. */
-  isNew({ event, seq }: PodLine): boolean {
+  /** Records a line. Returns false if it was received before. */
+  accept({ event, seq }: PodLine): boolean {
     if (seq === undefined) return true;
     if (event === 'snapshot') {
-      [this.#after, this.#last, this.#again] = [seq, undefined, 0];
+      [this.#after, this.#last, this.#linesToSkip] = [seq, undefined, 0];
       return true;
     }
     if (seq <= (this.#after ?? -1)) return false;
     if (this.#last?.seq !== seq) {
       if (this.#last !== undefined && this.#last.seq > seq) return false;
-      [this.#after, this.#last, this.#again] = [this.#last?.seq ?? this.#after, { seq, lines: 1 }, 0];
+      [this.#after, this.#last, this.#linesToSkip] = [this.#last?.seq ?? this.#after, { seq, lines: 1 }, 0];
       return true;
     }
-    if (this.#again > 0) {
-      this.#again -= 1;
+    if (this.#linesToSkip > 0) {
+      this.#linesToSkip -= 1;
       return false;
     }
     this.#last.lines += 1;

@@ -1,13 +1,13 @@
 import {
   asPolypodError,
   type ErrorCode,
-  errorText,
+  truncateErrorMessage,
   isObject,
   isReaderTooSlow,
   type JsonObject,
   PolypodError,
   readMessage,
-  ReaderTooSlow,
+  ReaderTooSlowError,
   stringOf,
 } from '../base/index.ts';
 
@@ -41,13 +41,13 @@ export function encode(line: JsonObject): string {
 export function encodeError(thrown: unknown): string {
   const { code, message } = asPolypodError(thrown);
   const resumable = isReaderTooSlow(thrown) ? { resumable: true } : {};
-  return encode({ error: { code, message: errorText(message), ...resumable } });
+  return encode({ error: { code, message: truncateErrorMessage(message), ...resumable } });
 }
 
 /** Parses the error of an answer. */
 export function errorIn(value: unknown): PolypodError {
   const { code, message, resumable } = isObject(value) ? value : {};
-  if (resumable === true) return new ReaderTooSlow(stringOf(message));
+  if (resumable === true) return new ReaderTooSlowError(stringOf(message));
   const known = CODES.find((candidate) => candidate === code) ?? 'internal';
   return new PolypodError(known, stringOf(message) || 'the process gave no reason');
 }

@@ -7,7 +7,7 @@ import type { Method } from './server.ts';
 
 const text = shape.text();
 const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
-const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
+const WATCH = shape.fields({ pod: text }, { after: shape.integerFrom(0) });
 const MODEL = shape.fields({}, { reference: text });
 
 export interface PodMethodsOptions {
@@ -39,10 +39,10 @@ export function podMethods({ podNamed, models }: PodMethodsOptions): Readonly<Re
     model: async (params) => {
       const { reference } = readParams(MODEL, params);
       const { llm, model, notices } = await models().choose(reference);
-      const { name, wire, baseUrl } = llm.account;
+      const { name, api, baseUrl } = llm.account;
       return {
         choice: { provider: model.account, modelId: model.id },
-        account: { name, wire, baseUrl },
+        account: { name, wire: api, baseUrl },
         notices,
       };
     },

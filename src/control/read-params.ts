@@ -5,5 +5,5 @@ export function readParams<T>(expected: shape.Shape<T>, params: JsonObject): T {
   const problems: shape.Problem[] = [];
   const value = expected.read(params, [], (problem) => problems.push(problem));
   if (value !== undefined) return value;
-  throw new PolypodError('bad-request', shape.sentence('the params', problems));
+  throw new PolypodError('bad-request', shape.problemsMessage('the params', problems));
 }

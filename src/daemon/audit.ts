@@ -1,12 +1,12 @@
 import { auditFiles, type AuditLimits, AuditLog, type AuditLogOptions } from '../audit/index.ts';
-import { type DataPaths, makePrivate } from '../setup/paths/index.ts';
+import { type DataPaths, makePrivateDirectory } from '../setup/paths/index.ts';
 
 /** Opens the audit log of a data directory; creates no file before the first event. */
 export function openAudit(
   { dataDirectory }: Pick<DataPaths, 'dataDirectory'>,
   options: Pick<AuditLogOptions, 'redact' | 'limits' | 'onFailure'> = {},
 ): AuditLog {
-  return new AuditLog({ files: auditFiles(dataDirectory), makeDirectory: makePrivate, ...options });
+  return new AuditLog({ files: auditFiles(dataDirectory), makeDirectory: makePrivateDirectory, ...options });
 }
 
 /** For a command that records a few events: rotation is left to processes that know the configuration. */

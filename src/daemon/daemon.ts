@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { type Log, messageOf } from '../base/index.ts';
 import { DEFAULT_LIMITS, type ModelChoice } from '../pod/index.ts';
 import type { DoorContext } from '../protocols/index.ts';
-import { endLeftCommands } from '../setup/index.ts';
+import { endOrphanedCommands } from '../setup/index.ts';
 import { commandsDirectory, controlSocket, type DataPaths } from '../setup/paths/index.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import { socketPeers } from '../wire/index.ts';
@@ -101,7 +101,7 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
   await revokedTasks.open();
 
   const modelNamed = async (word: string): Promise<ModelChoice | undefined> => {
-    const ready = await setup.models.named(word);
+    const ready = await setup.models.find(word);
     return ready && { provider: ready.model.account, modelId: ready.model.id };
   };
   const doorContext: DoorContext = {
@@ -155,5 +155,5 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
 /** Ends the commands of a killed process. The code for that is loaded only if there are records. */
 async function endCommands(dataPaths: DataPaths): Promise<readonly CommandRecord[]> {
   if (!existsSync(commandsDirectory(dataPaths))) return [];
-  return endLeftCommands(dataPaths);
+  return endOrphanedCommands(dataPaths);
 }

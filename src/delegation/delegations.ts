@@ -1,4 +1,4 @@
-import { asPolypodError, type Log, objectIn, PolypodError, stringOf } from '../base/index.ts';
+import { asPolypodError, type Log, parseObject, PolypodError, stringOf } from '../base/index.ts';
 import {
   type Caller,
   type Host,
@@ -130,7 +130,7 @@ export class Delegations {
   async #answer(podId: string, callId: string, text: string): Promise<void> {
     const stop = new AbortController();
     this.#calls.set(callId, stop);
-    const { role, instructions } = objectIn(text) ?? {};
+    const { role, instructions } = parseObject(text) ?? {};
     const reply = await this.#delegate(
       podId,
       ROLES.find((name) => name === role),

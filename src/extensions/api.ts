@@ -1,59 +1,59 @@
 import type { JsonObject } from '../base/index.ts';
 import type { ExecOptions, ExecResult } from './exec.ts';
 
-/** What a module given with `-e` exports as its default: called once, with all that it may use. */
+/** The default export of a module loaded with `-e`. It is called once with the API. */
 export type Extension = (polypod: ExtensionApi) => void | Promise<void>;
 
 export interface ExtensionApi {
   /** The directory that agents work in. */
   readonly cwd: string;
-  /** Gives agents a tool. It is not asked about: whoever loaded the extension has allowed it. */
+  /** Adds a tool. Its calls need no approval: the user who loaded the extension has allowed it. */
   readonly registerTool: (tool: ExtensionTool | PiTool) => void;
-  /** A prompt that begins with `/name` calls the handler, also during a run, and goes to no model. */
+  /** A prompt that starts with `/name` calls the handler, also during a run, and is not sent to the model. */
   readonly registerCommand: (name: string, command: ExtensionCommand) => void;
-  /** Takes part in what happens. */
+  /** Registers a hook for an event. */
   readonly on: <E extends keyof ExtensionEvents>(event: E, hook: ExtensionHook<E>) => void;
-  /** Reaches the person, where there is one. */
+  /** Dialogs and messages for the user, if there is one. */
   readonly ui: ExtensionUi;
-  /** Says something to the agent, as a person would; during a run it waits until that is done. */
+  /** Sends a user message to the agent; during a run it is queued until the run ends. */
   readonly send: (text: string) => void;
-  /** As `send`, in pi's words. During a run it needs `deliverAs`. */
+  /** Like `send`, in pi's format. During a run, `deliverAs` is required. */
   readonly sendUserMessage: (
     content: string | readonly PiContent[],
     options?: { readonly deliverAs?: 'steer' | 'followUp' },
   ) => void;
   /** Runs a program, without a shell. */
   readonly exec: (command: string, args: readonly string[], options?: ExecOptions) => Promise<ExecResult>;
-  /** Ends the program once the command that is under way has been answered. */
+  /** Ends the program after the response to the current command. */
   readonly shutdown: () => void;
 }
 
 export interface ExtensionTool {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
-  /** For the model: what it does and when to use it. */
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** JSON Schema of the arguments, an object. */
   readonly parameters: JsonObject;
-  /** What it throws is a failed result that the model reads. */
+  /** An error that it throws is a failed result for the model. */
   readonly run: (input: JsonObject, call: ExtensionCall) => Promise<ExtensionResult> | ExtensionResult;
 }
 
 export interface ExtensionCall {
   readonly callId: string;
   readonly cwd: string;
-  /** Fires when the run is cancelled. */
+  /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal;
-  /** Tells what there is so far, for people who watch. */
+  /** Publishes the output so far to watchers. */
   readonly update: (text: string) => void;
 }
 
-/** Text, or text with what a user interface may show beside it. */
+/** Text, or text with details for user interfaces. */
 export type ExtensionResult =
   | string
   | { readonly text: string; readonly isError?: boolean; readonly details?: JsonObject };
 
-/** A tool as pi's extensions define it. What it says about drawing and prompts is not used. */
+/** A tool in pi's format. Its rendering and prompt fields are ignored. */
 export interface PiTool extends Omit<ExtensionTool, 'run'> {
   readonly execute: (
     callId: string,
@@ -79,21 +79,21 @@ export interface ExtensionCommand {
   readonly handler: (args: string, context: ExtensionContext) => Promise<void> | void;
 }
 
-/** What hooks and handlers are given beside their event. */
+/** The second argument of hooks and handlers. */
 export interface ExtensionContext {
   readonly ui: ExtensionUi;
   readonly hasUI: true;
   readonly cwd: string;
-  /** Whether no run is under way. */
+  /** Whether no run is active. */
   readonly isIdle: () => boolean;
-  /** Cancels the run that is under way. */
+  /** Cancels the active run. */
   readonly abort: () => void;
   readonly shutdown: () => void;
 }
 
-/** What happens, by its name, and what an answer to it may be. */
+/** The events by name, with the answer that a hook may return. */
 export interface ExtensionEvents {
-  /** Before a tool of any kind runs; a reason is a denial that the model reads. The input is read-only. */
+  /** Before any tool runs. A returned denial is the result for the model. The input is read-only. */
   readonly tool_call: [
     event: {
       readonly name: string;
@@ -103,7 +103,7 @@ export interface ExtensionEvents {
     },
     answer: Denial,
   ];
-  /** After a tool of any kind ran; what is given replaces its result. */
+  /** After any tool has run. Returned fields replace those of its result. */
   readonly tool_result: [
     event: {
       readonly toolName: string;
@@ -116,14 +116,17 @@ export interface ExtensionEvents {
     answer: Partial<PiResult>,
   ];
   /** Before the client leaves its session. */
-  readonly session_before_switch: [event: { readonly reason: 'new' | 'resume' | 'fork' }, answer: Objection];
-  /** Before the client goes on in a copy of its session. */
-  readonly session_before_fork: [event: { readonly reason: 'fork' }, answer: Objection];
-  /** The client works with a session: its first one, or another one. */
+  readonly session_before_switch: [
+    event: { readonly reason: 'new' | 'resume' | 'fork' },
+    answer: SwitchDecision,
+  ];
+  /** Before the client switches to a copy of its session. */
+  readonly session_before_fork: [event: { readonly reason: 'fork' }, answer: SwitchDecision];
+  /** The client has opened a session. */
   readonly session_start: [event: { readonly reason: 'startup' | 'new' | 'resume' | 'fork' }, answer: void];
   /** The program is about to end. */
   readonly session_shutdown: [event: { readonly reason: 'quit' }, answer: void];
-  /** The rest is what the client is told, in the same words. */
+  /** The remaining events are those that the client receives, in the same format. */
   readonly agent_start: [event: JsonObject, answer: void];
   readonly agent_end: [event: JsonObject, answer: void];
   readonly turn_start: [event: JsonObject, answer: void];
@@ -140,33 +143,37 @@ export type ExtensionHook<E extends keyof ExtensionEvents> = (
   context: ExtensionContext,
 ) => Promise<ExtensionEvents[E][1] | void> | ExtensionEvents[E][1] | void;
 
-export interface Objection {
+export interface SwitchDecision {
   readonly cancel?: boolean;
 }
 
-/** In our words, or in pi's. */
+/** A denial in our format or in pi's. */
 export type Denial = { readonly deny: string } | { readonly block?: boolean; readonly reason?: string };
 
-/** Questions end with their default when nobody answers them: undefined, or false. */
+/** Dialogs that nobody answers resolve with undefined or false. */
 export interface ExtensionUi {
-  readonly select: (title: string, options: readonly string[], how?: Asking) => Promise<string | undefined>;
-  readonly confirm: (title: string, message: string, how?: Asking) => Promise<boolean>;
-  readonly input: (title: string, placeholder?: string, how?: Asking) => Promise<string | undefined>;
+  readonly select: (
+    title: string,
+    options: readonly string[],
+    how?: DialogOptions,
+  ) => Promise<string | undefined>;
+  readonly confirm: (title: string, message: string, how?: DialogOptions) => Promise<boolean>;
+  readonly input: (title: string, placeholder?: string, how?: DialogOptions) => Promise<string | undefined>;
   readonly editor: (
     title: string,
     prefill?: string,
-    how?: Pick<Asking, 'signal'>,
+    how?: Pick<DialogOptions, 'signal'>,
   ) => Promise<string | undefined>;
   readonly notify: (message: string, type?: 'info' | 'warning' | 'error') => void;
-  /** Without a text the status is taken away. */
+  /** Without a text, the status is removed. */
   readonly setStatus: (key: string, text?: string) => void;
-  /** Without lines the widget is taken away. */
+  /** Without lines, the widget is removed. */
   readonly setWidget: (key: string, lines?: readonly string[], place?: 'aboveEditor' | 'belowEditor') => void;
   readonly setTitle: (title: string) => void;
   readonly setEditorText: (text: string) => void;
 }
 
-export interface Asking {
+export interface DialogOptions {
   /** In milliseconds. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;

@@ -14,7 +14,7 @@ export interface ExecResult {
   readonly killed: boolean;
 }
 
-/** Runs a program for an extension, without a shell; what happens to it is in the result. */
+/** Runs a program for an extension, without a shell. Failures are part of the result. */
 export function exec(
   command: string,
   args: readonly string[],

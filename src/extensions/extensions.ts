@@ -8,44 +8,44 @@ import type {
   ExtensionUi,
   PiContent,
 } from './api.ts';
-import { Hooks, OBSERVED } from './hooks.ts';
+import { Hooks, CLIENT_EVENTS } from './hooks.ts';
 import { loadModule } from './load-module.ts';
 import { exec } from './exec.ts';
 import { withApiRefusals, withContextRefusals } from './pi/refusals.ts';
 import { piUi } from './pi/ui.ts';
-import { hooked, toolFrom } from './tool.ts';
+import { withHooks, createTool } from './tool.ts';
 
-/** What extensions need of whoever loads them. */
+/** What extensions need from the program that loads them. */
 export interface ExtensionHost {
   readonly cwd: string;
   readonly ui: ExtensionUi;
-  /** Says something to the agent. During a run it is queued as `whenBusy` says, and refused if that says nothing. */
+  /** Sends a message to the agent. During a run it is queued according to `whenBusy`, and rejected without it. */
   readonly send: (content: readonly PiContent[], whenBusy?: 'steer' | 'followUp') => void;
   readonly shutdown: () => void;
   readonly isIdle: () => boolean;
   readonly abort: () => void;
-  /** Something in an extension failed; it goes on without that. */
-  readonly failed: (path: string, event: string, error: string) => void;
+  /** Called for an error in an extension, which stays loaded. */
+  readonly onError: (path: string, event: string, error: string) => void;
 }
 
 type SwitchReason = 'new' | 'resume' | 'fork';
 
-/** The extensions of a process: what they have registered, and how it is called. */
+/** The extensions of a process, with their tools, commands and hooks. */
 export class Extensions {
   readonly #host: ExtensionHost;
   readonly #context: ExtensionContext;
   readonly #hooks: Hooks;
   readonly #tools: Tool[] = [];
   readonly #commands = new Map<string, ExtensionCommand & { readonly path: string }>();
-  /** Why the client last wanted to leave its session. */
+  /** The reason of the latest session switch. */
   #reason: SwitchReason | 'startup' = 'startup';
   #turns = 0;
 
   constructor(host: ExtensionHost) {
     this.#host = host;
-    const { cwd, isIdle, abort, shutdown, failed } = host;
+    const { cwd, isIdle, abort, shutdown, onError } = host;
     this.#context = withContextRefusals({ ui: piUi(host.ui), hasUI: true, cwd, isIdle, abort, shutdown });
-    this.#hooks = new Hooks({ context: this.#context, failed });
+    this.#hooks = new Hooks({ context: this.#context, onError });
   }
 
   get tools(): readonly Tool[] {
@@ -60,63 +60,63 @@ export class Extensions {
     }));
   }
 
-  /** Loads a module. One that fails is told of, and what it had registered before stays. */
+  /** Loads a module. A failure is reported; what the module registered before stays registered. */
   async load(path: string): Promise<void> {
     try {
-      await extensionIn(await loadModule(path), path)(this.#apiFor(path));
+      await defaultExport(await loadModule(path), path)(this.#createApi(path));
     } catch (thrown) {
-      this.#host.failed(path, 'load', messageOf(thrown));
+      this.#host.onError(path, 'load', messageOf(thrown));
     }
   }
 
-  /** All tools of an agent, with the hooks around each and the extensions' own among them. */
+  /** All tools of an agent, including those of extensions, with hooks. */
   extend(tools: readonly Tool[]): readonly Tool[] {
-    return [...tools, ...this.#tools].map((tool) => hooked(tool, this.#hooks));
+    return [...tools, ...this.#tools].map((tool) => withHooks(tool, this.#hooks));
   }
 
-  /** Runs a command; false when there is none of that name. */
+  /** Runs a command; returns false if it does not exist. */
   run(name: string, args: string): boolean {
     const command = this.#commands.get(name);
     if (command === undefined) return false;
-    // Begun now, so that what it asks comes before the answer to whoever called it.
+    // Started synchronously, so that its dialogs are sent before the response to the caller.
     const running = (async () => command.handler(args, this.#context))();
-    running.catch((thrown: unknown) => this.#host.failed(`command:${name}`, 'command', messageOf(thrown)));
+    running.catch((thrown: unknown) => this.#host.onError(`command:${name}`, 'command', messageOf(thrown)));
     return true;
   }
 
-  /** Whether one objects. A hook that fails has no say. */
+  /** Whether a hook cancels the switch. Failing hooks are ignored. */
   async cancelsSwitch(reason: SwitchReason): Promise<boolean> {
     this.#reason = reason;
-    const objects = ({ cancel }: { readonly cancel?: boolean }): boolean => cancel === true;
-    const objection =
-      (await this.#hooks.ask('session_before_switch', { reason }, objects)) ??
-      (reason === 'fork' ? await this.#hooks.ask('session_before_fork', { reason }, objects) : undefined);
-    return objection !== undefined;
+    const isCancelled = ({ cancel }: { readonly cancel?: boolean }): boolean => cancel === true;
+    const decision =
+      (await this.#hooks.ask('session_before_switch', { reason }, isCancelled)) ??
+      (reason === 'fork' ? await this.#hooks.ask('session_before_fork', { reason }, isCancelled) : undefined);
+    return decision !== undefined;
   }
 
-  /** The client works with a session now. */
+  /** Call when the client has opened a session. */
   sessionStarted(): void {
-    this.#hooks.tell('session_start', { reason: this.#reason });
+    this.#hooks.notify('session_start', { reason: this.#reason });
   }
 
-  /** Tells extensions what the client is told. */
+  /** Forwards an event of the client to the extensions. */
   observe(event: JsonObject & { readonly type: string }): void {
-    const name = OBSERVED.find((observed) => observed === event.type);
+    const name = CLIENT_EVENTS.find((observed) => observed === event.type);
     if (name === 'agent_start') this.#turns = 0;
     if (name !== undefined && this.#hooks.has(name)) {
-      // What extensions do to their copy changes nothing. pi numbers turns, and clients are not told the numbers.
+      // A copy, so that extensions cannot change the event. pi numbers turns, our client events do not.
       const copy = structuredClone<JsonObject>(event);
-      this.#hooks.tell(name, name.startsWith('turn_') ? { ...copy, turnIndex: this.#turns } : copy);
+      this.#hooks.notify(name, name.startsWith('turn_') ? { ...copy, turnIndex: this.#turns } : copy);
     }
     if (name === 'turn_end') this.#turns += 1;
   }
 
-  /** The program ends: what extensions still have to do is waited for. */
+  /** Notifies the extensions that the program ends, and waits for them. */
   async close(): Promise<void> {
-    await this.#hooks.finish('session_shutdown', { reason: 'quit' });
+    await this.#hooks.notifyAndWait('session_shutdown', { reason: 'quit' });
   }
 
-  #apiFor(path: string): ExtensionApi {
+  #createApi(path: string): ExtensionApi {
     const { cwd, send, shutdown, isIdle } = this.#host;
     return withApiRefusals<ExtensionApi>({
       cwd,
@@ -131,12 +131,12 @@ export class Extensions {
       exec: (command, args, options = {}) => exec(command, args, { cwd, ...options }),
       registerTool: (tool) => {
         if (this.#tools.some(({ name }) => name === tool.name))
-          throw new PolypodError('conflict', `there is a tool ${tool.name} of another extension`);
-        this.#tools.push(toolFrom(tool, this.#context));
+          throw new PolypodError('conflict', `another extension has already registered a tool ${tool.name}`);
+        this.#tools.push(createTool(tool, this.#context));
       },
       registerCommand: (name, { description, handler }) => {
         if (!/^[\w:-]+$/.test(name))
-          throw new PolypodError('bad-request', `a command cannot be called "${name}"`);
+          throw new PolypodError('bad-request', `"${name}" is not a valid command name`);
         this.#commands.set(name, { handler, path, ...(description === undefined ? {} : { description }) });
       },
       on: (event, hook) => this.#hooks.add(path, event, hook),
@@ -144,12 +144,12 @@ export class Extensions {
   }
 }
 
-function extensionIn(module: unknown, path: string): Extension {
+function defaultExport(module: unknown, path: string): Extension {
   const found: unknown =
     isObject(module) || typeof module === 'function' ? Reflect.get(module, 'default') : undefined;
   if (typeof found !== 'function')
     throw new PolypodError('bad-request', `${path} has no default export that is a function`);
-  // What the function takes can only be found out by calling it.
+  // The function's parameters cannot be checked at run time.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return found as Extension;
 }

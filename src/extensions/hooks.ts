@@ -3,14 +3,14 @@ import type { ExtensionContext, ExtensionEvents, ExtensionHook } from './api.ts'
 
 type Name = keyof ExtensionEvents;
 
-/** Something that an extension wants to be called for. */
+/** A hook and the extension that registered it. */
 interface Hook<E extends Name> {
   readonly path: string;
   readonly call: ExtensionHook<E>;
 }
 
-/** Events that only tell what the client is told. */
-export const OBSERVED = [
+/** Events that forward what the client receives. */
+export const CLIENT_EVENTS = [
   'agent_start',
   'agent_end',
   'turn_start',
@@ -22,7 +22,7 @@ export const OBSERVED = [
   'tool_execution_end',
 ] as const satisfies readonly Name[];
 
-/** All events there are. Others of pi's are refused, so that an extension learns it when it is loaded. */
+/** All supported events. Registering for other events of pi fails, so that the problem is visible at load time. */
 const EVENTS: ReadonlySet<string> = new Set([
   'tool_call',
   'tool_result',
@@ -30,16 +30,16 @@ const EVENTS: ReadonlySet<string> = new Set([
   'session_before_fork',
   'session_start',
   'session_shutdown',
-  ...OBSERVED,
+  ...CLIENT_EVENTS,
 ] satisfies readonly Name[]);
 
 export interface HooksOptions {
   readonly context: ExtensionContext;
-  /** A hook failed; the rest goes on. */
-  readonly failed: (path: string, event: string, error: string) => void;
+  /** Called when a hook fails; the other hooks still run. */
+  readonly onError: (path: string, event: string, error: string) => void;
 }
 
-/** The hooks of all extensions, in the order in which they were added. */
+/** The hooks of all extensions, in the order of registration. */
 export class Hooks {
   readonly #options: HooksOptions;
   readonly #hooks: { readonly [E in Name]?: Hook<E>[] } = {};
@@ -48,7 +48,7 @@ export class Hooks {
     this.#options = options;
   }
 
-  /** Refuses events that never happen by their name. */
+  /** Registers a hook; throws for unsupported events. */
   add<E extends Name>(path: string, event: E, call: ExtensionHook<E>): void {
     if (!EVENTS.has(event))
       throw new PolypodError(
@@ -57,54 +57,54 @@ export class Hooks {
       );
     if (typeof call !== 'function')
       throw new PolypodError('bad-request', `on("${event}") needs a function as its second argument`);
-    this.#of(event).push({ path, call });
+    this.#hooksFor(event).push({ path, call });
   }
 
   has(event: Name): boolean {
-    return this.#of(event).length > 0;
+    return this.#hooksFor(event).length > 0;
   }
 
-  /** Calls the hooks one after the other until `isEnough` of an answer; a hook that throws gives `broken`, or no answer. */
+  /** Calls the hooks in order until one returns an answer that `isEnough`. The answer of a hook that throws is `broken`, or none. */
   async ask<E extends Name>(
     event: E,
-    about: ExtensionEvents[E][0],
+    data: ExtensionEvents[E][0],
     isEnough: (answer: ExtensionEvents[E][1]) => boolean,
     broken?: (error: string) => ExtensionEvents[E][1],
   ): Promise<ExtensionEvents[E][1] | undefined> {
-    for (const { path, call } of this.#of(event)) {
-      const answer = await this.#call(event, { path, call }, about, broken);
+    for (const { path, call } of this.#hooksFor(event)) {
+      const answer = await this.#call(event, { path, call }, data, broken);
       if (answer !== undefined && isEnough(answer)) return answer;
     }
     return undefined;
   }
 
-  /** Calls all hooks, without waiting for what they do. */
-  tell<E extends Name>(event: E, about: ExtensionEvents[E][0]): void {
-    for (const hook of this.#of(event)) void this.#call(event, hook, about);
+  /** Calls all hooks without waiting for them. */
+  notify<E extends Name>(event: E, data: ExtensionEvents[E][0]): void {
+    for (const hook of this.#hooksFor(event)) void this.#call(event, hook, data);
   }
 
-  /** Calls all hooks, and waits until they are done. */
-  async finish<E extends Name>(event: E, about: ExtensionEvents[E][0]): Promise<void> {
-    await Promise.all(this.#of(event).map((hook) => this.#call(event, hook, about)));
+  /** Calls all hooks and waits for them. */
+  async notifyAndWait<E extends Name>(event: E, data: ExtensionEvents[E][0]): Promise<void> {
+    await Promise.all(this.#hooksFor(event).map((hook) => this.#call(event, hook, data)));
   }
 
   async #call<E extends Name>(
     event: E,
     { path, call }: Hook<E>,
-    about: ExtensionEvents[E][0],
+    data: ExtensionEvents[E][0],
     broken?: (error: string) => ExtensionEvents[E][1],
   ): Promise<ExtensionEvents[E][1] | undefined> {
     try {
-      // `null` is what some hooks answer in place of nothing.
-      return (await call({ type: event, ...about }, this.#options.context)) ?? undefined;
+      // Some hooks return null instead of undefined.
+      return (await call({ type: event, ...data }, this.#options.context)) ?? undefined;
     } catch (thrown) {
       const error = messageOf(thrown);
-      this.#options.failed(path, event, error);
+      this.#options.onError(path, event, error);
       return broken?.(error);
     }
   }
 
-  #of<E extends Name>(event: E): Hook<E>[] {
+  #hooksFor<E extends Name>(event: E): Hook<E>[] {
     const hooks: { [N in Name]?: Hook<N>[] } = this.#hooks;
     return (hooks[event] ??= []);
   }

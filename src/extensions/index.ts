@@ -1,6 +1,6 @@
-/** Modules of the user's own that add tools, commands and hooks. */
+/** User modules that add tools, commands and hooks. */
 export type {
-  Asking,
+  DialogOptions,
   Denial,
   Extension,
   ExtensionApi,
@@ -12,7 +12,7 @@ export type {
   ExtensionResult,
   ExtensionTool,
   ExtensionUi,
-  Objection,
+  SwitchDecision,
   PiContent,
   PiResult,
   PiTool,

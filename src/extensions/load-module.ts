@@ -3,20 +3,20 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PolypodError, systemCodeOf } from '../base/index.ts';
 
-/** Loads the module of an extension, in JavaScript or TypeScript. A directory stands for the index file in it. */
+/** Loads the module of an extension, in JavaScript or TypeScript. For a directory, loads its index file. */
 export async function loadModule(path: string): Promise<unknown> {
-  const file = entryIn(path);
-  if (!TYPESCRIPT.test(file) || stripsTypes()) {
+  const file = entryFile(path);
+  if (!TYPESCRIPT.test(file) || supportsTypeScript()) {
     try {
       return await import(pathToFileURL(file).href);
     } catch (thrown) {
-      if (!mayTransform(thrown, file)) throw thrown;
+      if (!canTransform(thrown, file)) throw thrown;
     }
   }
   return (await import('./transform.ts')).importTransformed(file);
 }
 
-function entryIn(path: string): string {
+function entryFile(path: string): string {
   if (!existsSync(path)) throw new PolypodError('not-found', `${path} does not exist`);
   if (!statSync(path).isDirectory()) return path;
   const entry = INDEXES.map((name) => join(path, name)).find((file) => existsSync(file));
@@ -27,21 +27,21 @@ function entryIn(path: string): string {
 const INDEXES = ['index.ts', 'index.js', 'index.mjs'];
 const TYPESCRIPT = /\.[cm]?tsx?$/;
 
-/** Whether this Node reads TypeScript by itself, which 20 does not. */
-function stripsTypes(): boolean {
+/** Whether this Node.js can load TypeScript; version 20 cannot. */
+function supportsTypeScript(): boolean {
   return Boolean(Reflect.get(process.features, 'typescript'));
 }
 
 /**
- * Whether the transform may load what Node has refused before it ran anything: TypeScript that is more than types, imports
+ * Whether the transform may load a module that Node.js rejected before running it: TypeScript syntax beyond types, imports
  * without a file extension, and modules of pi that are not installed.
  */
-function mayTransform(thrown: unknown, file: string): boolean {
+function canTransform(thrown: unknown, file: string): boolean {
   const code = systemCodeOf(thrown) ?? '';
-  return REFUSALS.has(code) || (thrown instanceof SyntaxError && TYPESCRIPT.test(file));
+  return RETRYABLE_CODES.has(code) || (thrown instanceof SyntaxError && TYPESCRIPT.test(file));
 }
 
-const REFUSALS: ReadonlySet<string> = new Set([
+const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'ERR_MODULE_NOT_FOUND',
   'ERR_UNKNOWN_FILE_EXTENSION',
   'ERR_UNSUPPORTED_DIR_IMPORT',

@@ -10,20 +10,17 @@ import {
 import type { ExtensionContext, ExtensionResult, ExtensionTool, PiContent, PiResult, PiTool } from './api.ts';
 import type { Hooks } from './hooks.ts';
 
-/** An extension's tool as agents have it. */
-export function toolFrom(tool: ExtensionTool | PiTool, context: ExtensionContext): Tool {
+/** Converts an extension's tool to a Tool. */
+export function createTool(tool: ExtensionTool | PiTool, context: ExtensionContext): Tool {
   const { name, description, parameters } = tool;
   if (!/^[\w-]{1,64}$/.test(name))
-    throw new PolypodError(
-      'bad-request',
-      `a tool cannot be called "${name}": letters, digits, _ and - make a name`,
-    );
+    throw new PolypodError('bad-request', `"${name}" is not a valid tool name: use letters, digits, _ and -`);
   if (!isObject(parameters) || typeof description !== 'string')
     throw new PolypodError(
       'bad-request',
       `the tool ${name} needs a description and a JSON Schema as parameters`,
     );
-  const run = runnerOf(tool, context);
+  const run = createRunner(tool, context);
   return {
     name,
     description,
@@ -35,7 +32,7 @@ export function toolFrom(tool: ExtensionTool | PiTool, context: ExtensionContext
       return {
         access: [{ type: 'foreign', readOnly: false }],
         title: name,
-        run: (around, signal) => run(objectOf(input), around, signal),
+        run: (surroundings, signal) => run(objectOf(input), surroundings, signal),
       };
     },
   };
@@ -43,24 +40,24 @@ export function toolFrom(tool: ExtensionTool | PiTool, context: ExtensionContext
 
 type Run = (
   input: JsonObject,
-  around: Parameters<PreparedCall['run']>[0],
+  surroundings: Parameters<PreparedCall['run']>[0],
   signal: AbortSignal,
 ) => Promise<ToolOutput>;
 
-function runnerOf(tool: ExtensionTool | PiTool, context: ExtensionContext): Run {
+function createRunner(tool: ExtensionTool | PiTool, context: ExtensionContext): Run {
   const { name } = tool;
   if ('run' in tool && typeof tool.run === 'function')
     return async (input, { callId, cwd, update }, signal) =>
-      outputOf(name, await tool.run(input, { callId, cwd, signal, update }));
+      toToolOutput(name, await tool.run(input, { callId, cwd, signal, update }));
   if ('execute' in tool && typeof tool.execute === 'function')
     return async (input, { callId, update }, signal) => {
-      const tell = (partial: PiResult): void => update(textOf(partial?.content ?? []));
-      return piOutput(name, await tool.execute(callId, input, signal, tell, context));
+      const publish = (partial: PiResult): void => update(contentText(partial?.content ?? []));
+      return piOutput(name, await tool.execute(callId, input, signal, publish, context));
     };
   throw new PolypodError('bad-request', `the tool ${name} needs a function "run" or "execute"`);
 }
 
-function outputOf(name: string, result: ExtensionResult): ToolOutput {
+function toToolOutput(name: string, result: ExtensionResult): ToolOutput {
   const {
     text,
     isError = false,
@@ -69,79 +66,81 @@ function outputOf(name: string, result: ExtensionResult): ToolOutput {
   return isError ? errorOutput(text, details) : textOutput(`${name}: done`, text, details);
 }
 
-/** A result in pi's words. */
+/** Converts a result in pi's format. */
 function piOutput(name: string, { content, details, isError = false }: PiResult): ToolOutput {
-  const text = textOutput(`${name}: done`, textOf(content));
+  const text = textOutput(`${name}: done`, contentText(content));
   const images = content.flatMap((part) =>
     part.type === 'image' ? [{ type: 'image', mediaType: part.mimeType, data: part.data } as const] : [],
   );
   return {
     ...text,
     isError,
-    content: [...(textOf(content) === '' && images.length > 0 ? [] : text.content), ...images],
+    content: [...(contentText(content) === '' && images.length > 0 ? [] : text.content), ...images],
     ...(isObject(details) ? { details } : {}),
   };
 }
 
-function textOf(content: readonly PiContent[]): string {
+function contentText(content: readonly PiContent[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-/** The tool with the hooks around it. */
-export function hooked(tool: Tool, hooks: Hooks): Tool {
+/** Wraps a tool with the hooks. */
+export function withHooks(tool: Tool, hooks: Hooks): Tool {
   if (!hooks.has('tool_call') && !hooks.has('tool_result')) return tool;
   return {
     ...tool,
     prepare: (input, cwd) => {
       const prepared = tool.prepare(input, cwd);
-      return 'invalid' in prepared ? prepared : hookedCall(prepared, { toolName: tool.name, input }, hooks);
+      return 'invalid' in prepared
+        ? prepared
+        : withCallHooks(prepared, { toolName: tool.name, input }, hooks);
     },
   };
 }
 
-function hookedCall(
+function withCallHooks(
   prepared: PreparedCall,
-  { toolName, input: given }: { readonly toolName: string; readonly input: unknown },
+  { toolName, input: original }: { readonly toolName: string; readonly input: unknown },
   hooks: Hooks,
 ): PreparedCall {
   return {
     ...prepared,
-    run: async (around, signal) => {
-      // What was approved is what runs: a hook that changes the arguments fails, and so denies the call.
-      const input = frozen(structuredClone(given));
-      const about = { toolName, toolCallId: around.callId, input };
+    run: async (surroundings, signal) => {
+      // The input is frozen, so that the approved arguments are those that run: a hook that changes them throws, which denies the call.
+      const input = deepFreeze(structuredClone(original));
+      const call = { toolName, toolCallId: surroundings.callId, input };
       const denial = await hooks.ask(
         'tool_call',
-        { name: toolName, ...about },
+        { name: toolName, ...call },
         (answer) => 'deny' in answer || answer.block === true,
-        // A guard that breaks must not open the door.
+        // A failing hook must not allow the call.
         (error) => ({ deny: `an extension's tool_call hook failed: ${error}` }),
       );
       if (denial !== undefined)
         return errorOutput(
           'deny' in denial ? denial.deny : (denial.reason ?? 'an extension blocked this call'),
         );
-      const output = await prepared.run(around, signal);
-      return hooks.has('tool_result') ? changed(output, about, hooks) : output;
+      const output = await prepared.run(surroundings, signal);
+      return hooks.has('tool_result') ? applyResultHooks(output, call, hooks) : output;
     },
   };
 }
 
-type About = { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
+type HookedCall = { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
 
-async function changed(output: ToolOutput, about: About, hooks: Hooks): Promise<ToolOutput> {
+async function applyResultHooks(output: ToolOutput, call: HookedCall, hooks: Hooks): Promise<ToolOutput> {
   const content = output.content.map(
     (part): PiContent =>
       part.type === 'text' ? part : { type: 'image', data: part.data, mimeType: part.mediaType },
   );
   const { details, isError } = output;
-  const change = await hooks.ask('tool_result', { ...about, content, details, isError }, () => true);
+  const change = await hooks.ask('tool_result', { ...call, content, details, isError }, () => true);
   if (change === undefined) return output;
-  return piOutput(about.toolName, { content, details, isError, ...change });
+  return piOutput(call.toolName, { content, details, isError, ...change });
 }
 
-function frozen(value: unknown): unknown {
+function deepFreeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  for (const part of Object.values(value)) frozen(part);
+  for (const part of Object.values(value)) deepFreeze(part);
   return Object.freeze(value);
 }

@@ -2,11 +2,11 @@ import type { BlockStop, BlockType, LlmEvent, Seal } from './event.ts';
 import { type Item, textContent } from './request.ts';
 
 /**
- * The finished blocks of one answer as conversation items, in block order, with all that the provider wants back.
- * Aborted blocks leave nothing but what `broken` shows of them.
+ * Collects the finished blocks of one answer as conversation items, in block order and with their seals.
+ * Aborted blocks are left out, except from `partialItems`.
  */
 export class AnswerItems {
-  /** Blocks that have not been finished, or never will be. */
+  /** Blocks that are still open or were aborted. */
   readonly #open = new Map<number, { readonly blockType: BlockType; readonly pieces: string[] }>();
   readonly #done = new Map<number, Item>();
 
@@ -28,16 +28,16 @@ export class AnswerItems {
   }
 
   items(): readonly Item[] {
-    return inOrder([...this.#done]);
+    return inBlockOrder([...this.#done]);
   }
 
-  /** What there is of an answer that broke off, to be shown: its words, finished or not, and no calls, which nobody runs. */
-  broken(): readonly Item[] {
-    const unfinished = [...this.#open].flatMap(([index, { blockType, pieces }]) => {
-      const item = wordsOf(blockType, pieces.join(''));
+  /** The text and reasoning of an answer that was cut off, including unfinished blocks, for display. Tool calls are left out. */
+  partialItems(): readonly Item[] {
+    const openItems = [...this.#open].flatMap(([index, { blockType, pieces }]) => {
+      const item = textItem(blockType, pieces.join(''));
       return item === undefined ? [] : [[index, item] as const];
     });
-    return inOrder([...this.#done, ...unfinished]).filter(
+    return inBlockOrder([...this.#done, ...openItems]).filter(
       ({ type }) => type === 'message' || type === 'reasoning',
     );
   }
@@ -45,21 +45,21 @@ export class AnswerItems {
   #finish(stop: BlockStop): void {
     const { pieces } = this.#open.get(stop.index) ?? { pieces: [] };
     this.#open.delete(stop.index);
-    const item = itemOf(stop, pieces.join(''));
+    const item = blockItem(stop, pieces.join(''));
     if (item) this.#done.set(stop.index, item);
   }
 }
 
-function inOrder(items: readonly (readonly [number, Item])[]): readonly Item[] {
+function inBlockOrder(items: readonly (readonly [number, Item])[]): readonly Item[] {
   return items.toSorted(([a], [b]) => a - b).map(([, item]) => item);
 }
 
-function itemOf(stop: BlockStop, text: string): Item | undefined {
+function blockItem(stop: BlockStop, text: string): Item | undefined {
   const seal: { seal?: Seal } = stop.seal ? { seal: stop.seal } : {};
   switch (stop.blockType) {
     case 'text':
     case 'thinking':
-      return wordsOf(stop.blockType, text, seal);
+      return textItem(stop.blockType, text, seal);
     case 'tool-use':
       return { type: 'tool-call', callId: stop.id, name: stop.name, arguments: text || '{}', ...seal };
     case 'opaque':
@@ -69,7 +69,7 @@ function itemOf(stop: BlockStop, text: string): Item | undefined {
   }
 }
 
-function wordsOf(blockType: BlockType, text: string, seal: { seal?: Seal } = {}): Item | undefined {
+function textItem(blockType: BlockType, text: string, seal: { seal?: Seal } = {}): Item | undefined {
   if (text === '' && seal.seal === undefined) return undefined;
   if (blockType === 'text')
     return { type: 'message', role: 'assistant', content: textContent(text), ...seal };

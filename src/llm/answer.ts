@@ -12,22 +12,22 @@ import type {
 } from './event.ts';
 
 /**
- * What is known of an answer while it streams in. Every provider's step state is an Answer with its own fields beside
- * it; the functions here are the only ones that open and close blocks, which is why every stream is balanced.
+ * The state of an answer while it streams in. Every provider's step state extends Answer; only the functions in this file
+ * open and close blocks, which is why every stream is balanced.
  *
- * They are pure: state and frame in, new state out, and what happened is pushed on the list that the step returns.
+ * The functions are pure except for `out`: they return a new state and push events on the list that the step returns.
  */
 export interface Answer {
-  /** Makes the ids of calls that came without one; differs from request to request. */
+  /** Generates ids for calls that have none; differs from request to request. */
   readonly seed: string;
   readonly started: boolean;
   readonly open: readonly OpenBlock[];
   readonly nextIndex: number;
   readonly callIds: readonly string[];
   readonly usage: Usage;
-  /** Set by the provider's finish marker. Without it the end of the stream is a cut. */
+  /** Set by the provider's finish marker. Without it, the stream was cut off. */
   readonly stop: Stop | undefined;
-  /** Nothing more can follow: the reader need not wait for the connection to close. */
+  /** No more data can follow: the reader need not wait for the connection to close. */
   readonly done: boolean;
 }
 
@@ -37,11 +37,11 @@ export interface Stop {
 }
 
 export interface OpenBlock {
-  /** The provider's own way to tell which block a delta belongs to. */
+  /** The provider's key for the block, used to assign deltas. */
   readonly key: number | string;
   readonly index: number;
   readonly head: BlockHead;
-  /** Whether a delta has gone out; some providers repeat the whole value at the end. */
+  /** Whether a delta was emitted; some providers repeat the whole value at the end. */
   readonly filled: boolean;
 }
 
@@ -62,41 +62,43 @@ export function newAnswer(seed: string): Answer {
   };
 }
 
-export function start<S extends Answer>(
+export function startAnswer<S extends Answer>(
   state: S,
   out: StepEvent[],
-  about: { id?: string; model?: string },
+  info: { id?: string; model?: string },
 ): S {
   if (state.started) return state;
   out.push({
     type: 'status',
     status: 'started',
-    ...(about.id ? { id: about.id } : {}),
-    ...(about.model ? { model: about.model } : {}),
+    ...(info.id ? { id: info.id } : {}),
+    ...(info.model ? { model: info.model } : {}),
   });
   return { ...state, started: true };
 }
 
 export function findBlock(state: Answer, key: number | string): OpenBlock | undefined {
-  // Newest first: deltas nearly always belong to the block opened last.
+  // Newest first: deltas usually belong to the block opened last.
   for (let i = state.open.length - 1; i >= 0; i--) if (state.open[i]?.key === key) return state.open[i];
   return undefined;
 }
 
 /**
- * Opens a block. One already open under the same key is aborted as restarted. A tool call without an id, or with the
- * id of an earlier call of this answer, gets one of our own: results find their call by id.
+ * Opens a block. A block that is already open under the same key is aborted as restarted. A tool call without an id, or
+ * with the id of an earlier call of this answer, gets a generated id, because results refer to calls by id.
  */
 export function openBlock<S extends Answer>(
   state: S,
   out: StepEvent[],
   key: number | string,
-  wanted: BlockHead,
+  requestedHead: BlockHead,
 ): S {
   const before = findBlock(state, key) ? abortBlock(state, out, key, 'restarted') : state;
   const index = before.nextIndex;
   const head =
-    wanted.blockType === 'tool-use' ? { ...wanted, id: uniqueId(before, index, wanted.id) } : wanted;
+    requestedHead.blockType === 'tool-use'
+      ? { ...requestedHead, id: uniqueId(before, index, requestedHead.id) }
+      : requestedHead;
   out.push({ type: 'block-start', index, ...head });
   return {
     ...before,
@@ -106,13 +108,13 @@ export function openBlock<S extends Answer>(
   };
 }
 
-/** Providers pad their streams with empty fragments; those open nothing and tell nothing. */
-export function isEmpty(delta: DeltaContent): boolean {
+/** Providers pad their streams with empty deltas, which must not open a block. */
+export function isEmptyDelta(delta: DeltaContent): boolean {
   return delta.type === 'input-json' ? delta.json === '' : delta.text === '';
 }
 
-/** Sends a delta to a block, opening it first where the provider never said it began. */
-export function fillBlock<S extends Answer>(
+/** Emits a delta of a block. Opens the block first if the provider sent no start. */
+export function appendToBlock<S extends Answer>(
   state: S,
   out: StepEvent[],
   key: number | string,
@@ -121,7 +123,7 @@ export function fillBlock<S extends Answer>(
 ): S {
   const block = findBlock(state, key);
   if (block === undefined)
-    return fillBlock(openBlock(state, out, key, headIfNew), out, key, delta, headIfNew);
+    return appendToBlock(openBlock(state, out, key, headIfNew), out, key, delta, headIfNew);
   out.push(deltaEvent(block.index, delta));
   return block.filled ? state : replaceBlock(state, { ...block, filled: true });
 }
@@ -167,12 +169,12 @@ export function replaceBlock<S extends Answer>(state: S, block: OpenBlock): S {
   return { ...state, open: state.open.map((old) => (old.index === block.index ? block : old)) };
 }
 
-/** Field by field, the latest known value wins; what is unknown stays as it was. */
+/** Merges usage field by field: the latest known value wins. */
 export function addUsage<S extends Answer>(state: S, usage: Usage): S {
   return { ...state, usage: { ...state.usage, ...usage } };
 }
 
-/** A Usage of the fields that are known, from a provider that may leave any of them out. */
+/** Creates a Usage from the known fields. */
 export function usageFrom(fields: { readonly [Name in keyof Usage]-?: number | undefined }): Usage {
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {};
   if (fields.inputTokens !== undefined) usage.inputTokens = fields.inputTokens;
@@ -186,8 +188,8 @@ export function usageFrom(fields: { readonly [Name in keyof Usage]-?: number | u
   return usage;
 }
 
-/** The finish marker was there: what is still open is closed in order of appearance, then usage, then completed. */
-export function complete(state: Answer, stop: Stop): readonly LlmEvent[] {
+/** The events that end a finished answer: a stop for every open block, usage, `completed`. */
+export function completionEvents(state: Answer, stop: Stop): readonly LlmEvent[] {
   return [
     ...state.open.map((block) => stopEvent(block, { stopReason: stop.reason })),
     ...usageEvents(state.usage),
@@ -200,8 +202,8 @@ export function complete(state: Answer, stop: Stop): readonly LlmEvent[] {
   ];
 }
 
-/** The answer ended badly: the error, every open block aborted, the usage known so far, then failed. */
-export function fail(state: Answer, failure: Failure): readonly LlmEvent[] {
+/** The events that end a failed answer: the error, an abort for every open block, usage, `failed`. */
+export function failureEvents(state: Answer, failure: Failure): readonly LlmEvent[] {
   return [
     { type: 'error', ...failure },
     ...abortAll(state, failure.message),
@@ -210,8 +212,8 @@ export function fail(state: Answer, failure: Failure): readonly LlmEvent[] {
   ];
 }
 
-/** The caller no longer wants the answer. */
-export function cancel(state: Answer): readonly LlmEvent[] {
+/** The events that end an answer that the caller cancelled. */
+export function cancellationEvents(state: Answer): readonly LlmEvent[] {
   return [
     ...abortAll(state, 'cancelled'),
     ...usageEvents(state.usage),

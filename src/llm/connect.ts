@@ -3,18 +3,18 @@ import { type HttpResponse, httpTransport, type Transport } from '../wire/index.
 import type { Account } from './account.ts';
 import { type AnswerDecoder, answerDecoder } from './decoder.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
-import { failureFrom, httpFailure, networkFailure, originOf } from './failure.ts';
+import { createFailure, httpFailure, networkFailure, originOf } from './failure.ts';
 import type { Provider } from './provider.ts';
 import type { LlmRequest } from './request.ts';
-import { type Deadline, deadline, type Timeouts, timeoutsFor } from './timeouts.ts';
+import { type Deadline, createDeadline, type Timeouts, timeoutsFor } from './timeouts.ts';
 
-/** A provider bound to an account: one request in, one balanced stream of events out. */
+/** A provider bound to an account. It sends requests and returns balanced streams of events. */
 export interface Llm {
   readonly provider: Provider;
   readonly account: Account;
-  /** One attempt. Never throws for what the provider or the network did: failure is an event. */
+  /** Makes one attempt. Failures of the provider or the network are events, not exceptions. */
   stream(request: LlmRequest, signal: AbortSignal): AsyncGenerator<LlmEvent>;
-  /** The same events in the batches they arrived in; a fraction of the cost per event. */
+  /** The same events in the batches in which they arrived, at a fraction of the cost per event. */
   batches(request: LlmRequest, signal: AbortSignal): AsyncGenerator<readonly LlmEvent[]>;
 }
 
@@ -22,12 +22,12 @@ export interface ConnectOptions {
   readonly transport?: Transport;
   readonly timeouts?: Partial<Timeouts>;
   readonly onTrace?: (trace: Trace) => void;
-  /** Makes ids for calls that come without one; they have to differ from request to request. */
+  /** Generates ids for calls that have none; must differ from request to request. */
   readonly seed?: () => string;
 }
 
 export function connect(provider: Provider, account: Account, options: ConnectOptions = {}): Llm {
-  const link: Link = {
+  const connection: Connection = {
     provider,
     account,
     transport: options.transport ?? httpTransport,
@@ -38,14 +38,14 @@ export function connect(provider: Provider, account: Account, options: ConnectOp
   return {
     provider,
     account,
-    batches: (request, signal) => exchange(link, request, signal),
+    batches: (request, signal) => streamRequest(connection, request, signal),
     async *stream(request, signal) {
-      for await (const batch of exchange(link, request, signal)) yield* batch;
+      for await (const batch of streamRequest(connection, request, signal)) yield* batch;
     },
   };
 }
 
-interface Link {
+interface Connection {
   readonly provider: Provider;
   readonly account: Account;
   readonly transport: Transport;
@@ -54,98 +54,102 @@ interface Link {
   readonly seed: () => string;
 }
 
-async function* exchange(
-  link: Link,
+async function* streamRequest(
+  connection: Connection,
   request: LlmRequest,
   signal: AbortSignal,
 ): AsyncGenerator<readonly LlmEvent[]> {
-  const decoder = answerDecoder(link.provider, link.seed(), link.onTrace);
-  if (!signal.aborted) yield* attempt(link, request, signal, decoder);
+  const decoder = answerDecoder(connection.provider, connection.seed(), connection.onTrace);
+  if (!signal.aborted) yield* attempt(connection, request, signal, decoder);
   if (!decoder.finished) yield decoder.cancel();
 }
 
 async function* attempt(
-  link: Link,
+  connection: Connection,
   request: LlmRequest,
   signal: AbortSignal,
   decoder: AnswerDecoder,
 ): AsyncGenerator<readonly LlmEvent[]> {
-  const { provider, account } = link;
+  const { provider, account } = connection;
   const { url, headers } = provider.endpoint(request, account);
-  const clean = redactor([account.apiKey ?? '', ...Object.values(account.headers ?? {})]);
-  const watch = deadline(link.timeouts, signal);
+  const redactText = redactor([account.apiKey ?? '', ...Object.values(account.headers ?? {})]);
+  const deadline = createDeadline(connection.timeouts, signal);
   try {
-    const response = await link.transport(
+    const response = await connection.transport(
       {
         method: 'POST',
         url,
         headers: { 'content-type': 'application/json', ...headers, ...account.headers },
-        body: JSON.stringify(without(provider.lower(request), account.omit)),
+        body: JSON.stringify(omitFields(provider.lower(request), account.omit)),
       },
-      { signal: watch.signal, onOpen: watch.opened },
+      { signal: deadline.signal, onOpen: deadline.opened },
     );
-    const refusal = await refusalIn(response, provider);
-    if (refusal) yield decoder.fail(redacted(refusal, clean));
-    else yield* answer(response, decoder, watch);
+    const failure = await responseFailure(response, provider);
+    if (failure) yield decoder.fail(redacted(failure, redactText));
+    else yield* readAnswer(response, decoder, deadline);
   } catch (thrown) {
-    if (!signal.aborted && !decoder.finished) yield broken(thrown, url, watch, decoder, clean);
+    if (!signal.aborted && !decoder.finished)
+      yield readErrorEvents(thrown, url, deadline, decoder, redactText);
   } finally {
-    watch.close(decoder.finished);
+    deadline.close(decoder.finished);
   }
 }
 
-async function* answer(
+async function* readAnswer(
   response: HttpResponse,
   decoder: AnswerDecoder,
-  watch: Deadline,
+  deadline: Deadline,
 ): AsyncGenerator<readonly LlmEvent[]> {
   for await (const bytes of response.body) {
     const before = decoder.answer;
     const events = decoder.push(bytes);
-    if (watch.signal.aborted) return;
-    watch.heard(decoder.answer, before !== decoder.answer || events.some(({ type }) => type !== 'ping'));
+    if (deadline.signal.aborted) return;
+    deadline.received(
+      decoder.answer,
+      before !== decoder.answer || events.some(({ type }) => type !== 'ping'),
+    );
     if (events.length > 0) yield events;
-    if (decoder.finished || watch.signal.aborted) return;
+    if (decoder.finished || deadline.signal.aborted) return;
   }
   const last = decoder.end();
-  if (!watch.signal.aborted && last.length > 0) yield last;
+  if (!deadline.signal.aborted && last.length > 0) yield last;
 }
 
-/** Reading stopped with an error: after the finish marker that changes nothing any more. */
-function broken(
+/** The events for an error while reading. After the finish marker the answer still completes. */
+function readErrorEvents(
   thrown: unknown,
   url: string,
-  watch: Deadline,
+  deadline: Deadline,
   decoder: AnswerDecoder,
-  clean: Redact,
+  redactText: Redact,
 ): readonly LlmEvent[] {
   if (decoder.answer.stop !== undefined) return decoder.end();
   const failure =
-    watch.expired === undefined
+    deadline.expired === undefined
       ? networkFailure(thrown, url, decoder.answer.started)
-      : failureFrom({ kind: 'timeout', message: `${originOf(url)}: ${watch.expired}` });
-  return decoder.fail(redacted(failure, clean));
+      : createFailure({ kind: 'timeout', message: `${originOf(url)}: ${deadline.expired}` });
+  return decoder.fail(redacted(failure, redactText));
 }
 
-/** Anything but a stream: an HTTP error, a redirect, or a page from something that is not the provider. */
-async function refusalIn(response: HttpResponse, provider: Provider): Promise<Failure | undefined> {
+/** The failure if the response is not a stream: an HTTP error, a redirect, or a web page of some other server. */
+async function responseFailure(response: HttpResponse, provider: Provider): Promise<Failure | undefined> {
   const { status, headers } = response;
-  if (status >= 400) return httpFailure(status, headers, await textOfBody(response));
+  if (status >= 400) return httpFailure(status, headers, await bodyText(response));
   if (status >= 300) {
-    const message = `redirected to ${headers.location ?? 'nowhere'}; set the account's base URL to the final address`;
-    return failureFrom({ kind: 'invalid-request', message, httpStatus: status });
+    const message = `redirected to ${headers.location ?? 'an unknown address'}; set the account's base URL to the final address`;
+    return createFailure({ kind: 'invalid-request', message, httpStatus: status });
   }
   if (!/html/.test(headers['content-type'] ?? '')) return undefined;
-  const { message } = httpFailure(status, headers, await textOfBody(response));
-  return failureFrom({
+  const { message } = httpFailure(status, headers, await bodyText(response));
+  return createFailure({
     kind: 'malformed',
-    message: `a web page came instead of an ${provider.name} stream; check the account's base URL (${message})`,
+    message: `received a web page instead of an ${provider.name} stream; check the account's base URL (${message})`,
   });
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-async function textOfBody({ body }: HttpResponse): Promise<string> {
+async function bodyText({ body }: HttpResponse): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of body) {
@@ -156,11 +160,11 @@ async function textOfBody({ body }: HttpResponse): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-function redacted(failure: Failure, clean: Redact): Failure {
-  return { ...failure, message: clean(failure.message) };
+function redacted(failure: Failure, redactText: Redact): Failure {
+  return { ...failure, message: redactText(failure.message) };
 }
 
-function without(body: JsonObject, omit: readonly string[] = []): JsonObject {
+function omitFields(body: JsonObject, omit: readonly string[] = []): JsonObject {
   return omit.length === 0
     ? body
     : Object.fromEntries(Object.entries(body).filter(([name]) => !omit.includes(name)));

@@ -1,19 +1,19 @@
 import { tryParse } from '../base/index.ts';
 import { lineReader, sseReader } from '../wire/index.ts';
-import { type Answer, cancel, complete, fail } from './answer.ts';
+import { type Answer, cancellationEvents, completionEvents, failureEvents } from './answer.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
-import { errorIn, failureFrom, failureIn } from './failure.ts';
+import { errorFields, createFailure, failureFromBody } from './failure.ts';
 import type { Provider } from './provider.ts';
 
 /**
- * One answer, bytes in, balanced events out. Pure of the network: `connect` feeds it from a socket, `polypod decode`
- * from a file. After it is finished it takes nothing more.
+ * Decodes the bytes of one answer into balanced events, without network access: `connect` feeds it from a socket,
+ * `polypod decode` from a file. It ignores input after it has finished.
  */
 export interface AnswerDecoder {
   push(bytes: Uint8Array): LlmEvent[];
-  /** One payload whose framing has been removed already. */
-  take(payload: string): LlmEvent[];
-  /** The bytes are over: completed if the finish marker was there, else cut off. `stray` is what stood outside the framing. */
+  /** Decodes one payload without its framing. */
+  pushPayload(payload: string): LlmEvent[];
+  /** Call at the end of the input: completes the answer if its finish marker came, else fails it as cut off. `stray` is text outside the framing. */
   end(stray?: string): LlmEvent[];
   cancel(): LlmEvent[];
   fail(failure: Failure): LlmEvent[];
@@ -37,21 +37,21 @@ export function answerDecoder(
   };
 
   const read = (payload: string, out: LlmEvent[]): void => {
-    const events = reader.take(payload);
+    const events = reader.readPayload(payload);
     if (events === undefined) {
-      finish(fail(reader.answer(), malformed(payload)), out);
+      finish(failureEvents(reader.answer(), malformed(payload)), out);
       return;
     }
     for (const event of events) {
       if (event.type === 'trace') onTrace(event);
       else if (event.type === 'error') {
         const { type: _, ...failure } = event;
-        finish(fail(reader.answer(), failure), out);
+        finish(failureEvents(reader.answer(), failure), out);
         return;
       } else out.push(event);
     }
     const { done, stop } = reader.answer();
-    if (done && stop !== undefined) finish(complete(reader.answer(), stop), out);
+    if (done && stop !== undefined) finish(completionEvents(reader.answer(), stop), out);
   };
 
   const readAll = (payloads: readonly string[], out: LlmEvent[]): LlmEvent[] => {
@@ -64,23 +64,28 @@ export function answerDecoder(
 
   return {
     push: (bytes) => (finished ? [] : readAll(frames.push(bytes), [])),
-    take: (payload) => readAll([payload], []),
+    pushPayload: (payload) => readAll([payload], []),
     end(stray = frames.stray()) {
       const out: LlmEvent[] = [];
-      // A last frame without its line end counts only if it is whole: a cut through it is a cut, not bad JSON.
-      if (!finished) readAll(frames.end().filter(isWhole), out);
+      // A last frame without a line end counts only if it is complete: otherwise the stream was cut off, not malformed.
+      if (!finished) readAll(frames.end().filter(isComplete), out);
       const answer = reader.answer();
-      finish(answer.stop ? complete(answer, answer.stop) : fail(answer, lastWords(stray) ?? CUT_OFF), out);
+      finish(
+        answer.stop
+          ? completionEvents(answer, answer.stop)
+          : failureEvents(answer, strayFailure(stray) ?? CUT_OFF),
+        out,
+      );
       return out;
     },
     cancel() {
       const out: LlmEvent[] = [];
-      finish(cancel(reader.answer()), out);
+      finish(cancellationEvents(reader.answer()), out);
       return out;
     },
     fail(failure) {
       const out: LlmEvent[] = [];
-      finish(fail(reader.answer(), failure), out);
+      finish(failureEvents(reader.answer(), failure), out);
       return out;
     },
     get finished() {
@@ -92,22 +97,22 @@ export function answerDecoder(
   };
 }
 
-/** Some servers end a broken stream with an error that is not part of the stream. */
-function lastWords(stray: string): Failure | undefined {
+/** Some servers end a failed stream with an error outside the framing. */
+function strayFailure(stray: string): Failure | undefined {
   const body = tryParse(stray);
-  return errorIn(body).message === '' ? undefined : failureIn(body);
+  return errorFields(body).message === '' ? undefined : failureFromBody(body);
 }
 
-const CUT_OFF = failureFrom({ kind: 'cut-off', message: 'the answer broke off before its end' });
+const CUT_OFF = createFailure({ kind: 'cut-off', message: 'the answer broke off before its end' });
 
 function malformed(payload: string): Failure {
   const preview = payload.length > 120 ? `${payload.slice(0, 120)}…` : payload;
-  return failureFrom({
+  return createFailure({
     kind: 'malformed',
     message: `the provider sent something that is not JSON: ${preview}`,
   });
 }
 
-function isWhole(payload: string): boolean {
+function isComplete(payload: string): boolean {
   return payload.trim() === '[DONE]' || tryParse(payload) !== undefined;
 }

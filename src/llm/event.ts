@@ -1,29 +1,28 @@
 import type { JsonObject } from '../base/index.ts';
 
 /**
- * The one vocabulary in which every provider's stream arrives: flat, and balanced by construction. Every block has
- * exactly one start and exactly one stop or abort; `usage` comes at most once, right before the last event; the last
- * event is a `status` that is not `started`.
+ * The events of every provider's stream: flat and balanced. Every block has exactly one start and exactly one stop or
+ * abort; `usage` occurs at most once, right before the last event; the last event is a `status` other than `started`.
  */
 export type LlmEvent = MetaEvent | BlockEvent;
 export type MetaEvent = PingEvent | UsageEvent | StatusEvent | ErrorEvent;
 export type BlockEvent = BlockStart | BlockDelta | BlockStop | BlockAbort;
 
-/** The provider is alive. Keep-alives are not progress: they do not hold off the idle timeout. */
+/** A keep-alive from the provider. It is not progress: it does not restart the idle timeout. */
 export interface PingEvent {
   readonly type: 'ping';
   readonly timestamp?: number;
 }
 
-/** What the request cost, merged from all the provider said. A field that the provider left out is absent, never 0. */
+/** The token usage of the request, merged from all frames. A field that the provider omitted is absent, never 0. */
 export interface UsageEvent extends Usage {
   readonly type: 'usage';
 }
 
 export interface Usage {
-  /** The whole prompt as the model saw it, cached parts included. */
+  /** The whole prompt, including cached parts. */
   readonly inputTokens?: number;
-  /** All that was generated, reasoning included. */
+  /** All generated tokens, including reasoning. */
   readonly outputTokens?: number;
   readonly totalTokens?: number;
   /** The part of inputTokens read from the provider's cache. */
@@ -40,7 +39,7 @@ export type StatusEvent =
       readonly type: 'status';
       readonly status: 'completed';
       readonly stopReason: StopReason;
-      /** The provider's own word, where it sent one. */
+      /** The provider's own stop reason, if it sent one. */
       readonly providerReason?: string;
     }
   | { readonly type: 'status'; readonly status: 'cancelled' | 'failed' };
@@ -50,17 +49,17 @@ export type StopReason =
   | 'max-tokens'
   | 'stop-sequence'
   | 'tool-use'
-  /** The provider paused a long turn of its own tools; send the answer back to go on. */
+  /** The provider paused a long turn of its own tools; send the answer back to continue. */
   | 'pause-turn'
   /** The model declined. */
   | 'refusal'
-  /** A filter beside the model withheld the answer or the prompt. */
+  /** A content filter blocked the answer or the prompt. */
   | 'content-filter'
   /** The model's context window is full. */
   | 'context-full'
-  /** The model wrote a tool call that the provider could not read. */
+  /** The model wrote a tool call that the provider could not parse. */
   | 'malformed-call'
-  /** The provider gave no reason, or one we do not know; see providerReason. */
+  /** The provider sent no reason, or an unknown one; see providerReason. */
   | 'other';
 
 /** The request failed. At most one per request, always followed by `status: failed`. */
@@ -70,7 +69,7 @@ export interface ErrorEvent extends Failure {
 
 export interface Failure {
   readonly kind: FailureKind;
-  /** The provider's own message where there is one; never contains a secret. */
+  /** The provider's own message if there is one; never contains a secret. */
   readonly message: string;
   /** The provider's own code. */
   readonly code?: string;
@@ -84,18 +83,18 @@ export type FailureKind =
   | 'quota'
   | 'rate-limit'
   | 'overloaded'
-  /** The provider broke in a way that may pass. */
+  /** A server error that may be temporary. */
   | 'server'
   | 'unknown-model'
   | 'invalid-request'
   | 'context-too-long'
-  /** No connection, or it broke before the answer began. */
+  /** The connection failed, or was lost before the answer started. */
   | 'network'
   /** No connection, no first event, or no data for too long. */
   | 'timeout'
-  /** The answer broke off without its end. */
+  /** The stream ended before the answer was complete. */
   | 'cut-off'
-  /** The provider sent something that is not its own protocol. */
+  /** The provider sent data that does not match its own protocol. */
   | 'malformed'
   /** Any other failure that the provider reported. */
   | 'provider';
@@ -108,7 +107,7 @@ export type BlockHead =
   | { readonly blockType: 'text' | 'thinking' }
   | { readonly blockType: 'tool-use'; readonly id: string; readonly name: string }
   | { readonly blockType: 'tool-result'; readonly toolUseId: string }
-  /** Something the provider did itself (a web search, its result); named with the provider's word for it. */
+  /** Something the provider did itself (a web search, its result), with the provider's name for it. */
   | { readonly blockType: 'opaque'; readonly name: string };
 
 export interface BlockDelta {
@@ -125,7 +124,7 @@ export type DeltaContent =
 export type BlockStop = {
   readonly type: 'block-stop';
   readonly index: number;
-  /** Only where the provider says why together with the block's end; the reason that counts is on `status`. */
+  /** Only if the provider sends a reason with the end of the block; the authoritative reason is on `status`. */
   readonly stopReason?: StopReason;
   readonly seal?: Seal;
 } & BlockHead;
@@ -138,18 +137,18 @@ export interface BlockAbort {
 }
 
 /**
- * What a provider wants back unchanged when the block is sent again: a signature, an encrypted thought, a whole opaque
- * block. Only the wire that wrote it can read it; to every other one it means nothing and is left out.
+ * Data that the provider requires back unchanged when the block is sent again: a signature, encrypted reasoning, a complete
+ * opaque block. `wire` names the provider API that wrote it; the seal is left out of requests to any other.
  */
 export interface Seal {
   readonly wire: string;
   readonly data: JsonObject;
 }
 
-/** Something of the stream that became no event: kept for whoever looks for it, never fatal. */
+/** A part of the stream that was not converted to an event, for diagnostics. It is never fatal. */
 export interface Trace {
   readonly type: 'trace';
   readonly what: string;
-  /** The beginning of the frame, as JSON. */
+  /** The start of the frame, as JSON. */
   readonly preview: string;
 }

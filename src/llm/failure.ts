@@ -10,33 +10,33 @@ import {
 } from '../base/index.ts';
 import type { Failure, FailureKind } from './event.ts';
 
-/** A failure out of what is known; whatever the provider calls it, a prompt that does not fit is told by its words. */
-export function failureFrom(known: {
+/** Creates a failure and refines its kind by the message, for example for a prompt that exceeds the context window. */
+export function createFailure(details: {
   readonly kind: FailureKind;
   readonly message: string;
   readonly code?: string;
   readonly httpStatus?: number;
   readonly retryAfterMs?: number | undefined;
 }): Failure {
-  const { code, httpStatus, retryAfterMs } = known;
+  const { code, httpStatus, retryAfterMs } = details;
   return {
-    kind: refine(known.kind, `${code ?? ''} ${known.message}`),
-    message: known.message || code || 'the provider gave no reason',
+    kind: refineKind(details.kind, `${code ?? ''} ${details.message}`),
+    message: details.message || code || 'the provider gave no reason',
     ...(code ? { code } : {}),
     ...(httpStatus === undefined ? {} : { httpStatus }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 
-/** An HTTP answer that is an error. All five APIs put a message, and most a code or type, into `error`. */
+/** Classifies an HTTP error response. All five APIs put a message into `error`, most also a code or type. */
 export function httpFailure(
   status: number,
   headers: Readonly<Record<string, string>>,
   body: string,
 ): Failure {
-  const { message, code } = errorIn(tryParse(body));
-  return failureFrom({
-    kind: kindOfStatus(status),
+  const { message, code } = errorFields(tryParse(body));
+  return createFailure({
+    kind: kindForStatus(status),
     message: message || plainText(body) || `HTTP ${status}`,
     code,
     httpStatus: status,
@@ -44,30 +44,30 @@ export function httpFailure(
   });
 }
 
-/** What was thrown while connecting or reading. */
+/** Classifies an error that was thrown while connecting or reading. */
 export function networkFailure(thrown: unknown, url: string, answerBegan: boolean): Failure {
-  // A transport of ours (a replay, say) refused in words of its own.
+  // One of our own transports, such as the cassette player, rejected the request.
   if (thrown instanceof PolypodError)
-    return failureFrom({ kind: 'invalid-request', message: thrown.message });
+    return createFailure({ kind: 'invalid-request', message: thrown.message });
   const code = systemCodeOf(thrown) ?? '';
   if (answerBegan)
-    return failureFrom({ kind: 'cut-off', message: `the connection broke (${messageOf(thrown)})`, code });
-  return failureFrom({
+    return createFailure({ kind: 'cut-off', message: `the connection broke (${messageOf(thrown)})`, code });
+  return createFailure({
     kind: 'network',
     message: `cannot reach ${originOf(url)}: ${messageOf(thrown)}`,
     code,
   });
 }
 
-/** An error that a provider put into its stream, in the shape of any of them. */
-export function failureIn(body: unknown): Failure {
-  const { message, code, type } = errorIn(body);
-  const kind = kindOfCode(code) ?? kindOfCode(type) ?? 'provider';
-  return failureFrom({ kind, message, code, retryAfterMs: retryAfterIn(message) });
+/** Classifies an error that a provider sent in its stream, in any provider's format. */
+export function failureFromBody(body: unknown): Failure {
+  const { message, code, type } = errorFields(body);
+  const kind = kindForCode(code) ?? kindForCode(type) ?? 'provider';
+  return createFailure({ kind, message, code, retryAfterMs: parseRetryDelay(message) });
 }
 
-/** `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`, `{detail}`, or a list of one of them. */
-export function errorIn(body: unknown): { message: string; code: string; type: string } {
+/** Reads `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`, `{detail}`, or an array of one of them. */
+export function errorFields(body: unknown): { message: string; code: string; type: string } {
   const root = objectOf(Array.isArray(body) ? body[0] : body);
   const error = isObject(root.error) ? root.error : root;
   const type = error === root ? '' : stringOf(error.type);
@@ -76,8 +76,8 @@ export function errorIn(body: unknown): { message: string; code: string; type: s
   return { message: stringOf(root.error) || stringOf(error.message) || stringOf(root.detail), code, type };
 }
 
-/** A stream has no headers: how long to wait stands in the words, as in "Please try again in 1.5s". */
-function retryAfterIn(message: string): number | undefined {
+/** Parses the delay from the message ("Please try again in 1.5s"), since an error in a stream has no headers. */
+function parseRetryDelay(message: string): number | undefined {
   const [, amount, unit] =
     /\b(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|seconds?)\b/i.exec(message) ?? [];
   if (amount === undefined) return undefined;
@@ -96,9 +96,9 @@ export function retryAfter(headers: Readonly<Record<string, string>>, now = Date
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
-/** What providers call their failures, in the words of all of them, or as an HTTP status. */
-function kindOfCode(code: string): FailureKind | undefined {
-  return /^\d{3}$/.test(code) ? kindOfStatus(Number(code)) : CODES[code];
+/** Maps a provider's error code, or an HTTP status as text, to a failure kind. */
+function kindForCode(code: string): FailureKind | undefined {
+  return /^\d{3}$/.test(code) ? kindForStatus(Number(code)) : CODES[code];
 }
 
 const CODES: Readonly<Record<string, FailureKind>> = {
@@ -134,7 +134,7 @@ const CODES: Readonly<Record<string, FailureKind>> = {
   INTERNAL: 'server',
 };
 
-function kindOfStatus(status: number): FailureKind {
+function kindForStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return 'auth';
   if (status === 402) return 'quota';
   if (status === 404) return 'unknown-model';
@@ -146,21 +146,21 @@ function kindOfStatus(status: number): FailureKind {
   return 'invalid-request';
 }
 
-function refine(kind: FailureKind, words: string): FailureKind {
-  if (CONTEXT_WORDS.test(words) && REFINABLE.has(kind)) return 'context-too-long';
-  if (QUOTA_WORDS.test(words)) return 'quota';
-  if (AUTH_WORDS.test(words) && REFINABLE.has(kind)) return 'auth';
-  if (MODEL_WORDS.test(words) && REFINABLE.has(kind)) return 'unknown-model';
-  // Only where nothing else is known: these words also stand in messages about other things.
-  if (kind === 'provider' && RATE_WORDS.test(words)) return 'rate-limit';
-  if (kind === 'provider' && LOAD_WORDS.test(words)) return 'overloaded';
+function refineKind(kind: FailureKind, text: string): FailureKind {
+  if (CONTEXT_WORDS.test(text) && REFINABLE.has(kind)) return 'context-too-long';
+  if (QUOTA_WORDS.test(text)) return 'quota';
+  if (AUTH_WORDS.test(text) && REFINABLE.has(kind)) return 'auth';
+  if (MODEL_WORDS.test(text) && REFINABLE.has(kind)) return 'unknown-model';
+  // Only if nothing else is known: these words also occur in messages about other problems.
+  if (kind === 'provider' && RATE_WORDS.test(text)) return 'rate-limit';
+  if (kind === 'provider' && LOAD_WORDS.test(text)) return 'overloaded';
   return kind;
 }
 
 const REFINABLE: ReadonlySet<FailureKind> = new Set(['invalid-request', 'provider', 'server', 'rate-limit']);
 const CONTEXT_WORDS =
   /context_length_exceeded|prompt (?:is )?too long|exceeded max context length|maximum context length|context window|input token count.{0,40}exceeds|exceeds the (?:model's )?(?:maximum|context)|too many (?:input )?tokens|request_too_large/i;
-// Google speaks of quota and billing in every rate limit: those words alone mean nothing.
+// Google mentions quota and billing in every rate limit error, so those words alone do not count.
 const QUOTA_WORDS = /insufficient_quota|credit balance is too low|billing_hard_limit/i;
 const AUTH_WORDS = /invalid_api_key|api key not valid|incorrect api key|API_KEY_INVALID|invalid x-api-key/i;
 const MODEL_WORDS = /model_not_found|model .{0,80}(?:not found|does not exist)|unknown model/i;

@@ -1,11 +1,11 @@
-/** One request in, one flat and balanced stream of events out, whichever provider answers. */
+/** Sends a request to a model and returns a flat, balanced stream of events, the same for every provider. */
 export { type Account, bearer } from './account.ts';
 export { AnswerItems } from './answer-items.ts';
 export {
-  accountsFrom,
-  type Choice,
+  usableAccounts,
+  type ChosenModel,
   chooseModel,
-  type Circumstances,
+  type ModelChoiceInput,
   type ConfiguredAccount,
   type Cost,
   costOf,
@@ -22,14 +22,14 @@ export {
   parseModelsDev,
   type Price,
   type Rates,
-  referenceTo,
+  modelReference,
   resolveModel,
   type Tier,
   type Vendor,
-  vendorNamed,
+  findVendor,
   VENDORS,
-  type Wire,
-  WIRES,
+  type ProviderApi,
+  PROVIDER_APIS,
 } from './catalogue/index.ts';
 export { type ConnectOptions, connect, type Llm } from './connect.ts';
 export { type AnswerDecoder, answerDecoder } from './decoder.ts';
@@ -68,8 +68,8 @@ export {
   type ToolChoice,
   type ToolSpec,
   textContent,
-  textOf,
+  contentText,
 } from './request.ts';
 export { type Attempt, DEFAULT_RETRY, isTransient, type RetryPolicy, retryDelay } from './retry.ts';
 export type { Timeouts } from './timeouts.ts';
-export { readArguments } from './tool-arguments.ts';
+export { parseArguments } from './tool-arguments.ts';

@@ -3,24 +3,25 @@ import type { Account } from './account.ts';
 import type { Answer, Step, StepEvent } from './answer.ts';
 import type { LlmRequest } from './request.ts';
 
-/** One wire family, all of it pure: `connect` owns the network. */
+/** The implementation of one provider API. It is pure: only `connect` uses the network. */
 export interface Provider {
   readonly name: string;
   readonly framing: 'sse' | 'lines';
-  /** Where a request goes. */
+  /** The URL and headers for a request. */
   readonly endpoint: (request: LlmRequest, account: Account) => Endpoint;
-  /** Our request in the provider's own spelling. */
+  /** Converts our request to the provider's request body. */
   readonly lower: (request: LlmRequest) => JsonObject;
-  /** A reader for one answer; the seed makes ids for calls that come without one. */
+  /** Creates a reader for one answer; the seed generates ids for calls that have none. */
   readonly reader: (seed: string) => AnswerReader;
-  /** Where the account's models are listed, and how to read the ids out of that list. */
+  /** The URL and headers of the account's model list. */
   readonly models: (account: Account) => Endpoint;
+  /** The model ids in that list. */
   readonly modelIds: (list: unknown) => readonly string[];
-  /** How a model is asked to think; by effort if it is not said. */
+  /** How requests set a model's thinking level; the default is `effort`. */
   readonly thinkingMode?: (model: string) => ThinkingMode;
 }
 
-/** What a level of thinking becomes in a request. */
+/** How a thinking level is expressed in a request. */
 export type ThinkingMode = 'effort' | 'budget' | 'google-level' | 'anthropic-adaptive';
 
 export interface Endpoint {
@@ -28,14 +29,14 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Holds the state of a pure step between frames. */
+/** Holds the state between the pure steps of one answer. */
 export interface AnswerReader {
-  /** Undefined when the payload is not JSON. */
-  take(payload: string): readonly StepEvent[] | undefined;
+  /** Returns undefined if the payload is not JSON. */
+  readPayload(payload: string): readonly StepEvent[] | undefined;
   answer(): Answer;
 }
 
-/** The parts every provider folder has; Frame and State are its own affair. */
+/** The parts of a provider folder; Frame and State are private to it. */
 export interface ProviderParts<Frame, State extends Answer> extends Omit<Provider, 'reader'> {
   readonly decode: (payload: string) => Frame | undefined;
   readonly initial: (seed: string) => State;
@@ -49,7 +50,7 @@ export function defineProvider<Frame, State extends Answer>(parts: ProviderParts
     reader(seed) {
       let state = initial(seed);
       return {
-        take(payload) {
+        readPayload(payload) {
           const frame = decode(payload);
           if (frame === undefined) return undefined;
           const [next, events] = step(state, frame);

@@ -5,8 +5,8 @@ import type { LlmEvent, Trace } from './event.ts';
 import type { Provider } from './provider.ts';
 
 /**
- * Reads a recorded stream: server-sent events, one JSON payload per line, or a JSON document (one answer, or a list of
- * payloads); one exchange after the other.
+ * Decodes a recorded stream of one or more exchanges. The format is server-sent events, one JSON payload per line, or a
+ * JSON document (one answer, or a list of payloads).
  */
 export interface RecordingDecoder {
   push(bytes: Uint8Array): LlmEvent[];
@@ -18,71 +18,71 @@ export function recordingDecoder(provider: Provider, onTrace?: (trace: Trace) =>
   let start = Buffer.alloc(0);
   let exchanges = 0;
   let answerId: string | undefined;
-  // Ids of calls without one come from the seed: the same recording always gives the same events.
+  // A fixed seed generates the missing call ids, so that a recording always decodes to the same events.
   const nextDecoder = (): AnswerDecoder => answerDecoder(provider, `${++exchanges}`, onTrace);
   let decoder = nextDecoder();
 
-  const take = (payload: string): LlmEvent[] => {
+  const decodePayload = (payload: string): LlmEvent[] => {
     const { finished, answer } = decoder;
-    if (!finished && answer.stop === undefined) return heard(decoder.take(payload));
-    if (begins(payload)) {
+    if (!finished && answer.stop === undefined) return trackAnswerId(decoder.pushPayload(payload));
+    if (startsNewAnswer(payload)) {
       const last = decoder.end();
       decoder = nextDecoder();
-      return [...last, ...heard(decoder.take(payload))];
+      return [...last, ...trackAnswerId(decoder.pushPayload(payload))];
     }
-    // What comes after the finish and is no beginning is its usage, a late ping, or an end marker.
-    return decoder.take(payload);
+    // A payload after the finish that does not start a new answer is usage, a late ping or an end marker.
+    return decoder.pushPayload(payload);
   };
 
-  /** Whether another answer begins here: one that says so, and is not the one that has just ended. */
-  const begins = (payload: string): boolean => {
-    const started = startIn(answerDecoder(provider, 'probe').take(payload));
+  /** Whether the payload starts another answer than the one that has just ended. */
+  const startsNewAnswer = (payload: string): boolean => {
+    const started = findStart(answerDecoder(provider, 'probe').pushPayload(payload));
     if (started === undefined) return false;
     return started.id === undefined
       ? provider.framing === 'lines' && decoder.finished
       : started.id !== answerId;
   };
 
-  const heard = (events: LlmEvent[]): LlmEvent[] => {
-    answerId = startIn(events)?.id ?? answerId;
+  const trackAnswerId = (events: LlmEvent[]): LlmEvent[] => {
+    answerId = findStart(events)?.id ?? answerId;
     return events;
   };
 
-  const begin = (): LlmEvent[] => {
+  const startReading = (): LlmEvent[] => {
     frames = readerFor(start);
-    return frames.push(start).flatMap(take);
+    return frames.push(start).flatMap(decodePayload);
   };
 
   return {
     push(bytes) {
-      if (frames !== undefined) return frames.push(bytes).flatMap(take);
+      if (frames !== undefined) return frames.push(bytes).flatMap(decodePayload);
       start = Buffer.concat([start, bytes]);
-      return start.length < ENOUGH ? [] : begin();
+      return start.length < DETECTION_BYTES ? [] : startReading();
     },
     end() {
-      const events = frames === undefined ? begin() : [];
-      const rest = frames?.end().flatMap(take) ?? [];
+      const events = frames === undefined ? startReading() : [];
+      const rest = frames?.end().flatMap(decodePayload) ?? [];
       return [...events, ...rest, ...decoder.end(frames?.stray())];
     },
   };
 }
 
-function startIn(events: readonly LlmEvent[]): { readonly id?: string } | undefined {
+function findStart(events: readonly LlmEvent[]): { readonly id?: string } | undefined {
   for (const event of events) if (event.type === 'status' && event.status === 'started') return event;
   return undefined;
 }
 
-/** So many bytes tell the kinds apart. */
-const ENOUGH = 64;
+/** The number of bytes needed to detect the format. */
+const DETECTION_BYTES = 64;
 
-/** Every line of server-sent events begins with a field name or a colon; a document that is laid out has no JSON lines. */
+/** Server-sent events start with a field name or a colon. A pretty-printed document has no JSON lines. */
 function readerFor(start: Buffer): FrameReader {
-  const text = start.toString('utf8', 0, ENOUGH);
+  const text = start.toString('utf8', 0, DETECTION_BYTES);
   if (/^\uFEFF?\s*(?:data|event|id|retry)?:/.test(text)) return sseReader();
   return /^\uFEFF?\s*(?:\[(?!DONE\])|\{\s*[\r\n])/.test(text) ? documentReader() : lineReader();
 }
 
-/** Hands out a JSON document when it is whole: its elements if it is a list. */
+/** Buffers a JSON document and returns it at the end, or its elements if it is a list. */
 function documentReader(): FrameReader {
   const pieces: Uint8Array[] = [];
   return {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/index.ts';
 import type { Seal } from './event.ts';
 
-/** One request to a model, in no provider's spelling. */
+/** One request to a model, independent of the provider. */
 export interface LlmRequest {
   readonly model: string;
   readonly system?: string;
@@ -16,14 +16,14 @@ export interface LlmRequest {
   readonly cache?: CacheMarkers;
 }
 
-/** The conversation so far: what was said, called, answered and thought, in order. */
+/** One item of the conversation: a message, a tool call, a tool result, reasoning, or an opaque provider block. */
 export type Item =
   | {
       readonly type: 'message';
       readonly role: 'user' | 'assistant' | 'system';
       readonly content: readonly Content[];
       readonly seal?: Seal;
-      /** An answer that a person interrupted here. Whoever sends the conversation again tells the model. */
+      /** The user interrupted this answer here. The next request tells the model. */
       readonly interrupted?: true;
     }
   | {
@@ -64,7 +64,7 @@ export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
 
 export interface CacheMarkers {
   readonly ttl: '5m' | '1h';
-  /** Index of an item that will stay the same for long, for example the last one of a compaction summary. */
+  /** Index of an item that rarely changes, for example the last one of a compaction summary. */
   readonly anchor?: number;
 }
 
@@ -72,8 +72,8 @@ export function textContent(text: string): readonly Content[] {
   return [{ type: 'text', text }];
 }
 
-/** The text of a message or result; images leave no trace in it. */
-export function textOf(content: readonly Content[]): string {
+/** The text of a message or result, without images. */
+export function contentText(content: readonly Content[]): string {
   if (content.length === 1 && content[0]?.type === 'text') return content[0].text;
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

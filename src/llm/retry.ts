@@ -1,11 +1,11 @@
 import type { Failure, FailureKind } from './event.ts';
 
-/** When and how long to wait before a request is sent again. Pure: the caller waits, counts and shows it. */
+/** When and how long to wait before a request is retried. Pure: the caller waits and counts. */
 export interface RetryPolicy {
   readonly maxAttempts: number;
   readonly baseMs: number;
   readonly capMs: number;
-  /** All waiting together; a provider that asks for more is not waited for. */
+  /** The limit for the sum of all delays. A longer Retry-After ends the retries. */
   readonly budgetMs: number;
 }
 
@@ -13,17 +13,17 @@ export const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 4, baseMs: 500, capMs: 
 
 export interface Attempt {
   readonly failure: Failure;
-  /** How many attempts have been made, this one included. */
+  /** The number of attempts so far, including this one. */
   readonly attempts: number;
-  /** How long has been waited between them. */
+  /** The sum of the delays so far. */
   readonly waitedMs: number;
-  /** Whether any block of this attempt's answer had begun: then it cannot be repeated without doubling. */
+  /** Whether any block of this attempt's answer had started. A retry would then repeat output. */
   readonly answerBegan: boolean;
-  /** From 0 up to but not including 1. */
+  /** In the range [0, 1). */
   readonly random: number;
 }
 
-/** Milliseconds to wait before the next attempt, or undefined when it is of no use. Full jitter; `Retry-After` rules. */
+/** Milliseconds to wait before the next attempt, or undefined to give up. Uses full jitter unless there is a Retry-After. */
 export function retryDelay(policy: RetryPolicy, attempt: Attempt): number | undefined {
   const { failure, attempts, waitedMs, random } = attempt;
   if (attempt.answerBegan || attempts >= policy.maxAttempts || !isTransient(failure)) return undefined;

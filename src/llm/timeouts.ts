@@ -1,19 +1,19 @@
 import { onAbort } from '../base/index.ts';
 import type { Answer } from './answer.ts';
 
-/** How long we wait, each in milliseconds. Silence is measured in data: keep-alives do not count as progress. */
+/** Timeouts in milliseconds. Keep-alives do not count as progress. */
 export interface Timeouts {
-  /** For a connection. */
+  /** Until the connection is open. */
   readonly openMs: number;
-  /** From there to the first event. */
+  /** From the open connection to the first event. */
   readonly firstEventMs: number;
   /** Between events. */
   readonly idleMs: number;
-  /** For what may follow the finish marker (usage); then the answer is complete without it. */
+  /** For usage that may follow the finish marker. When it expires, the answer completes without usage. */
   readonly settleMs: number;
 }
 
-/** Local servers load the model before they answer. */
+/** The default timeouts. Ollama gets more time for the first event because it may have to load the model. */
 export function timeoutsFor(provider: string): Timeouts {
   return {
     openMs: 20_000,
@@ -23,25 +23,25 @@ export function timeoutsFor(provider: string): Timeouts {
   };
 }
 
-/** Watches one exchange: one signal that fires when the caller gives up or when the provider has been silent too long. */
+/** Supervises one exchange. Its signal aborts when the caller cancels or when a timeout expires. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Why it fired, if it was us and not the caller. */
+  /** The timeout that expired, as a message; undefined if the caller cancelled. */
   readonly expired: string | undefined;
   readonly opened: () => void;
-  /** Something arrived; only progress holds off the next deadline. */
-  heard(answer: Answer, progress: boolean): void;
-  /** Over. An exchange that did not come to its end is broken off. */
+  /** Call for every piece of data; only progress restarts the idle timeout. */
+  received(answer: Answer, progress: boolean): void;
+  /** Stops the timers, and aborts the exchange if it is not finished. */
   close(finished: boolean): void;
 }
 
-export function deadline(timeouts: Timeouts, caller: AbortSignal): Deadline {
+export function createDeadline(timeouts: Timeouts, caller: AbortSignal): Deadline {
   const controller = new AbortController();
   let expired: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let waitingFor: keyof Timeouts | undefined;
 
-  const wait = (phase: keyof Timeouts): void => {
+  const startTimer = (phase: keyof Timeouts): void => {
     if (phase === waitingFor) {
       timer?.refresh();
       return;
@@ -49,32 +49,32 @@ export function deadline(timeouts: Timeouts, caller: AbortSignal): Deadline {
     clearTimeout(timer);
     waitingFor = phase;
     timer = setTimeout(() => {
-      expired = MEANING[phase](timeouts[phase] / 1000);
+      expired = TIMEOUT_MESSAGES[phase](timeouts[phase] / 1000);
       controller.abort();
     }, timeouts[phase]);
   };
 
-  const forget = onAbort(caller, () => controller.abort());
-  if (!caller.aborted) wait('openMs');
+  const removeListener = onAbort(caller, () => controller.abort());
+  if (!caller.aborted) startTimer('openMs');
   return {
     signal: controller.signal,
     get expired() {
       return expired;
     },
-    opened: () => wait('firstEventMs'),
-    heard(answer, progress) {
-      if (answer.stop !== undefined) wait('settleMs');
-      else if (progress) wait('idleMs');
+    opened: () => startTimer('firstEventMs'),
+    received(answer, progress) {
+      if (answer.stop !== undefined) startTimer('settleMs');
+      else if (progress) startTimer('idleMs');
     },
     close(finished) {
       clearTimeout(timer);
-      forget();
+      removeListener();
       if (!finished) controller.abort();
     },
   };
 }
 
-const MEANING: Readonly<Record<keyof Timeouts, (seconds: number) => string>> = {
+const TIMEOUT_MESSAGES: Readonly<Record<keyof Timeouts, (seconds: number) => string>> = {
   openMs: (seconds) => `no connection within ${seconds} s`,
   firstEventMs: (seconds) => `no answer within ${seconds} s`,
   idleMs: (seconds) => `no data for ${seconds} s`,

@@ -7,14 +7,14 @@ import {
   tryParse,
 } from '../base/index.ts';
 
-/** A call's arguments as the model wrote them; nothing recursive happens before their depth is known. */
-export function readArguments(text: string): ReadMessage {
+/** Parses a call's arguments. The depth limit is checked before parsing. */
+export function parseArguments(text: string): ReadMessage {
   return readMessage(text);
 }
 
 /**
- * A call's arguments as the object that some wires demand. Text that is no JSON object, or is nested too deep
- * for a provider, is sent under a name that says so: the model should see what it wrote, and the pairing of call and result must survive.
+ * A call's arguments as an object, which some provider APIs require. Text that is not a JSON object, or is nested too deep
+ * for the provider, is sent as `unparsed_arguments`, so that the model sees what it wrote and the result keeps its call.
  */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {};
@@ -22,7 +22,7 @@ export function argumentsObject(text: string): JsonObject {
   return isObject(value) ? value : { unparsed_arguments: text };
 }
 
-/** Wires without an error flag are told in words. */
+/** Marks an error result in the text, for provider APIs that have no error flag. */
 export function resultText(text: string, isError: boolean): string {
   return isError && !/^\s*error/i.test(text) ? `Error: ${text}` : text;
 }

@@ -2,7 +2,7 @@ import { parseJson, PolypodError, shape } from '../base/index.ts';
 import type { McpServerSpec } from './spec.ts';
 import { serverPart } from './tools/tool-name.ts';
 
-const { anyText, choice, count, fields, listOf, mapOf, ruled, text } = shape;
+const { anyText, choice, integerFrom, fields, listOf, mapOf, refined, text } = shape;
 
 const serverName = text('a name of at least one letter or digit', (name) => /[A-Za-z0-9]/.test(name));
 
@@ -27,14 +27,14 @@ const serverFields = fields(
     pass_env: listOf(variable),
     url: text('an http or https URL like https://host/mcp, without user and password', isHttpUrl),
     headers,
-    timeout: count(1),
+    timeout: integerFrom(1),
   },
 );
 type ServerFields = shape.ValueOf<typeof serverFields>;
 
 const ONLY_STDIO = ['args', 'env', 'cwd', 'pass_env'] as const;
 
-const server = ruled(serverFields, (value) => {
+const server = refined(serverFields, (value) => {
   const { type, command, url } = value;
   if (command !== undefined && url !== undefined) return 'has command and url: keep one of them';
   if (command === undefined && url === undefined)
@@ -48,7 +48,7 @@ const server = ruled(serverFields, (value) => {
     : undefined;
 });
 
-const servers = ruled(mapOf(serverName, server), (named) => {
+const servers = refined(mapOf(serverName, server), (named) => {
   const names = [...named.keys()];
   const twins = names.filter((name) =>
     names.some((right) => right !== name && haveSameToolNames(name, right)),

@@ -1,6 +1,6 @@
-import { type PolypodError, WrongState } from '../base/index.ts';
+import { type PolypodError, WrongStateError } from '../base/index.ts';
 
-class PodBusy extends WrongState {
+class PodBusy extends WrongStateError {
   constructor() {
     super('a run is under way: steer it, queue a follow-up, or cancel it first');
   }

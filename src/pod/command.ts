@@ -11,7 +11,7 @@ export const MEDIA_TYPE = shape.text('a media type such as image/png', (type) =>
 );
 export const BASE64 = shape.text('base64', (data) => /^[A-Za-z0-9+/]+={0,2}$/.test(data));
 
-export const CONTENT: shape.Shape<readonly Content[]> = shape.ruled(
+export const CONTENT: shape.Shape<readonly Content[]> = shape.refined(
   shape.listOf(
     shape.tagged('type', {
       text: shape.fields({ text: shape.anyText }, {}),
@@ -37,7 +37,7 @@ const SUBMITTER = shape.fields(
   { keyId: text, owner: text },
   {
     /** Whether the key's owner is barred from approving the task's calls. */
-    fourEyes: shape.flag,
+    fourEyes: shape.boolean,
     /** The agent that the task was submitted to. */
     agent: text,
   },
@@ -55,7 +55,7 @@ export const OVERRIDES = shape.fields(
     paths: shape.listOf(PATH),
     system: shape.anyText,
     appendSystem: shape.anyText,
-    maxTurns: shape.count(1),
+    maxTurns: shape.integerFrom(1),
     /** In USD. */
     budget: shape.number('an amount of 0 or more', (amount) => amount >= 0),
     limit: LIMIT,
@@ -117,13 +117,13 @@ const COMMAND = shape.tagged('type', {
   /** Moves the leaf back to an entry, or with `root` to before the first. Later entries stay in the file. */
   branch: shape.fields({ entryId: text }, {}),
   /** A person's own shell command. It needs no approval, and the model receives its output unless it is private. */
-  shell: shape.fields({ command: text }, { private: shape.flag }),
+  shell: shape.fields({ command: text }, { private: shape.boolean }),
   'abort-shell': shape.fields({}, { shellId: text }),
   'set-todos': shape.fields({ items: shape.listOf(TODO) }, {}),
   /** The result of a client's tool. */
   'tool-result': shape.fields(
     { callId: text, content: CONTENT },
-    { isError: shape.flag, details: shape.anyObject },
+    { isError: shape.boolean, details: shape.anyObject },
   ),
   'tool-update': shape.fields({ callId: text, text: shape.anyText }, {}),
   close: shape.fields({}, {}),
@@ -152,7 +152,7 @@ export function readCommand(
   // The only place that marks a command as valid.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   if (command !== undefined) return command as ValidCommand;
-  throw new PolypodError('bad-request', shape.sentence('the command', problems.map(spelled)));
+  throw new PolypodError('bad-request', shape.problemsMessage('the command', problems.map(spelled)));
 }
 
 /** The sender of a command. */

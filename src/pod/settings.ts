@@ -1,4 +1,4 @@
-import { isOneLine, type JsonObject, shape } from '../base/index.ts';
+import { isPrintableLine, type JsonObject, shape } from '../base/index.ts';
 import { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 import { type PermissionMode, type Rule, PERMISSION_MODES, RULE_ACTIONS } from '../tools/index.ts';
 import type { InboxModes } from '../worker/index.ts';
@@ -83,7 +83,7 @@ const DELIVERY = ['one-at-a-time', 'all'] as const;
 
 export const RULE: shape.Shape<Rule> = shape.fields(
   { action: shape.choice(RULE_ACTIONS) },
-  { tool: shape.text(), command: shape.text(), exact: shape.flag, path: shape.text() },
+  { tool: shape.text(), command: shape.text(), exact: shape.boolean, path: shape.text() },
 );
 
 /** What providers accept as a tool name. */
@@ -129,12 +129,12 @@ const SETTINGS = {
   mode: shape.choice(PERMISSION_MODES),
   rules: shape.listOf(RULE),
   fallbackRules: shape.listOf(RULE),
-  acceptEdits: shape.flag,
+  acceptEdits: shape.boolean,
   skipPermissionsUntil: TIME,
-  skipPermissionsForMs: shape.count(1),
+  skipPermissionsForMs: shape.integerFrom(1),
   tools: shape.listOf(shape.text()),
   toolLimit: TOOL_LIMIT,
-  contextFiles: shape.flag,
+  contextFiles: shape.boolean,
   clientTools: shape.listOf(CLIENT_TOOL),
   delivery: shape.fields(
     {},
@@ -144,16 +144,16 @@ const SETTINGS = {
       interrupt: shape.choice(['wait', 'immediate']),
     },
   ),
-  autoCompaction: shape.flag,
-  autoRetry: shape.flag,
-  archived: shape.flag,
+  autoCompaction: shape.boolean,
+  autoRetry: shape.boolean,
+  archived: shape.boolean,
   system: shape.anyText,
   appendSystem: shape.anyText,
   paths: shape.listOf(PATH),
   mcpConfig: shape.anyObject,
   mcpContext: MCP_CONTEXT,
   permissionTool: shape.text(),
-  annotations: shape.ruled(shape.anyObject, (notes) =>
+  annotations: shape.refined(shape.anyObject, (notes) =>
     JSON.stringify(notes).length > MOST_ANNOTATED
       ? `must not be longer than ${MOST_ANNOTATED} characters of JSON`
       : undefined,
@@ -167,7 +167,7 @@ export const SETTINGS_CHANGE = shape.fields(
     ...SETTINGS,
     name: shape.text(
       'a name of at most 200 characters, without line breaks and control characters',
-      (name) => name.length <= 200 && isOneLine(name),
+      (name) => name.length <= 200 && isPrintableLine(name),
     ),
   },
 );

@@ -1,4 +1,4 @@
-/** What this machine gives to Polypod: where its files are, what the user configured, which models and agents there are. */
+/** The local setup: file paths, the user's configuration, and the available models and agents. */
 import type { OfferedModel, OpenAgent } from '../pod/index.ts';
 import type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 import type { Config, LoadedConfig } from './config/index.ts';
@@ -6,7 +6,7 @@ import type {
   KnownModels,
   ModelAccess,
   ModelAccessOptions,
-  OfferOptions,
+  OfferedModelsOptions,
   ReadyModel,
 } from './models/index.ts';
 import type * as commandSafetyModule from './agents/command-safety.ts';
@@ -26,16 +26,16 @@ export {
 } from './paths/index.ts';
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';
-export { type Called, findSession, shortIds } from './find-session.ts';
+export { type SessionRef, findSession, shortIds } from './find-session.ts';
 export type { ModelAccess, ModelAccessOptions, KnownModels } from './models/index.ts';
 
-// Start-up is a feature: all that follows is loaded when it is used, so that a list of sessions needs no provider.
+// The following modules are loaded on first use, to keep start-up fast: listing sessions needs no provider.
 
 export async function makeDataDirectory(dataPaths: DataPaths): Promise<void> {
   (await import('./paths/data-directory.ts')).makeDataDirectory(dataPaths);
 }
 
-/** The rules that people have made by answering "always". */
+/** The rules that users created by answering "always". */
 export async function readRules({ rulesFile }: DataPaths): Promise<readonly SavedRule[]> {
   return (await import('./agents/saved-rules.ts')).readRules(rulesFile);
 }
@@ -62,18 +62,20 @@ export async function readModels(
   return (await import('./models/model-files.ts')).readModels(dataPaths);
 }
 
-/** The models that a client may choose from. */
-export async function offeredModels(options: OfferOptions): Promise<readonly OfferedModel[]> {
+/** The models that a client can choose from. */
+export async function offeredModels(options: OfferedModelsOptions): Promise<readonly OfferedModel[]> {
   return (await import('./models/offered-models.ts')).offeredModels(options);
 }
 
-/** A model as clients are shown it. */
+/** A model as it is sent to clients. */
 export async function offeredModel(ready: ReadyModel): Promise<OfferedModel> {
   return (await import('./models/offered-models.ts')).offeredModel(ready);
 }
 
 /** The models of the catalogue for which there is an account. */
-export async function knownModels(options: Omit<OfferOptions, 'access'>): Promise<readonly OfferedModel[]> {
+export async function knownModels(
+  options: Omit<OfferedModelsOptions, 'access'>,
+): Promise<readonly OfferedModel[]> {
   return (await import('./models/offered-models.ts')).knownModels(options);
 }
 
@@ -103,12 +105,12 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
   return async (place) => (await import('./agents/agents.ts')).agentsFrom(options)(place);
 }
 
-/** How commands of agents are kept apart and limited on this machine. */
+/** How agents' commands are isolated and limited on this machine. */
 export async function loadCommandSafety(): Promise<typeof commandSafetyModule> {
   return import('./agents/command-safety.ts');
 }
 
-/** Ends the commands that a killed process left running. */
-export async function endLeftCommands(dataPaths: DataPaths): Promise<readonly CommandRecord[]> {
-  return (await import('./agents/running-commands.ts')).endLeftCommands(dataPaths);
+/** Ends the commands of killed processes. */
+export async function endOrphanedCommands(dataPaths: DataPaths): Promise<readonly CommandRecord[]> {
+  return (await import('./agents/running-commands.ts')).endOrphanedCommands(dataPaths);
 }

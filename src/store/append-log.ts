@@ -1,16 +1,16 @@
 import { basename } from 'node:path';
 import { PolypodError } from '../base/index.ts';
 import { Deferred } from './deferred.ts';
-import { doubt } from './doubt.ts';
+import { markUnsynced } from './unsynced.ts';
 import { fileFailure } from './failure.ts';
 import { type Files, type FileState, realFiles } from './files.ts';
 import { GroupSync } from './group-sync.ts';
 import { isRecord, sealRecords } from './line.ts';
 import {
-  appendFully,
+  appendAll,
   createLogFile,
-  cutBack,
-  cutFile,
+  tryTruncate,
+  truncateFile,
   type LogFile,
   type LogKind,
   openLogFile,
@@ -18,12 +18,12 @@ import {
 } from './log-file.ts';
 
 /**
- * What a durable append promises once it has resolved.
- * - `full`: it survives a power cut. One sync covers all that was written while the one before it ran.
- * - `relaxed`: it survives a kill of the process; a power cut takes at most the last `syncWithinMs` milliseconds.
- * - `none`: it survives a kill of the process; when it reaches the disk is up to the operating system.
+ * What is guaranteed when a durable append resolves.
+ * - `full`: it survives a power cut. One sync covers everything written during the previous sync.
+ * - `relaxed`: it survives a kill of the process; a power cut loses at most the last `syncWithinMs` milliseconds.
+ * - `none`: it survives a kill of the process; the operating system decides when it reaches the disk.
  *
- * An append that is not durable resolves when it is written: it survives a kill, and a power cut may take it.
+ * An append that is not durable resolves when it is written: it survives a kill, but may be lost in a power cut.
  */
 export type Durability = 'full' | 'relaxed' | 'none';
 
@@ -31,14 +31,14 @@ export interface LogOptions extends LogKind {
   readonly durability?: Durability;
   /** How long a durable append may wait for the disk at the level `relaxed`. */
   readonly syncWithinMs?: number;
-  /** Called before and after every write; it throws when the file is no longer ours, as `Lock.assertOwner` does. */
+  /** Called before and after every write. It throws if this process no longer owns the file, like `Lock.assertOwner`. */
   readonly guard?: () => void;
-  /** No other program has any business with it: whether one wrote to it is not looked at before every write. */
+  /** Only Polypod writes to the file, so writes do not check for changes by other programs. */
   readonly isPrivate?: boolean;
   readonly files?: Files;
 }
 
-/** Opens a log for appending, by one writer at a time. The file is made if there is none; its directory must exist. */
+/** Opens a log for appending, by one writer at a time. Creates the file if it is missing; its directory must exist. */
 export async function openLog(path: string, options: LogOptions): Promise<AppendLog> {
   const settings = { ...DEFAULTS, ...options };
   settings.guard();
@@ -59,7 +59,7 @@ function isSynced({ durability }: Settings): boolean {
   return durability !== 'none';
 }
 
-/** What was appended in one turn of the event loop: it leaves in one write, and whoever appended shares a promise. */
+/** The records appended in one turn of the event loop. They are written together, and their callers share a promise. */
 interface Batch {
   readonly records: string[];
   written: Deferred | undefined;
@@ -67,15 +67,15 @@ interface Batch {
 }
 
 /**
- * An append-only file of JSON lines. It does not know what it logs.
+ * An append-only file of JSON lines. It does not interpret the records.
  *
- * Writes are synchronous, one for each turn of the loop: a joined `writeSync` of 100 records goes to the page cache and
- * costs 1.1 µs of CPU a record, the asynchronous one 2.0 for its hop to the thread pool. A sync waits for the disk, so it
- * is asynchronous, and there is one at a time.
+ * Writes are synchronous, one per turn of the event loop: a `writeSync` of 100 records to the page cache costs 1.1 µs of
+ * CPU per record, an asynchronous write 2.0 µs because of the thread pool. A sync waits for the disk, so it is
+ * asynchronous, and only one runs at a time.
  *
- * When a write or a sync fails, or the file is no longer what was last written, the log has failed: all that is pending
- * and all that comes is rejected with the same error, nothing that was acknowledged is touched, and `reopen` tries again.
- * As with any commit whose answer was lost, a record whose append was rejected may still be found in the file.
+ * If a write or a sync fails, or another program changed the file, the log has failed: all pending and later appends are
+ * rejected with the same error, acknowledged records are not touched, and `reopen` tries again. As with any commit whose
+ * response was lost, a record whose append was rejected may still be in the file.
  */
 export class AppendLog {
   readonly path: string;
@@ -83,15 +83,15 @@ export class AppendLog {
   readonly #sync = new GroupSync(() => this.#syncNow());
   #current: LogFile;
   #end: number;
-  /** Up to here the disk has said that it holds everything. */
+  /** The offset up to which the file is synced. */
   #synced: number;
   #batch: Batch | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failure: PolypodError | undefined;
-  /** Part of a rejected batch may stand past the end, and could not be taken back at once. */
-  #isCutDue = false;
-  /** While the file is being exchanged, appends only queue. */
-  #isHeld = false;
+  /** Part of a rejected batch may be past the end of the log, because truncating it failed. */
+  #needsTruncation = false;
+  /** While the file is being replaced, appends are only queued. */
+  #isRotating = false;
 
   constructor(path: string, settings: Settings, opened: LogFile) {
     this.path = path;
@@ -101,102 +101,104 @@ export class AppendLog {
     this.#synced = opened.end;
   }
 
-  /** The record that the file begins with. */
+  /** The first record of the file. */
   get header(): string {
     return this.#current.header;
   }
 
-  /** Where the first record after the header begins. */
+  /** The offset of the first record after the header. */
   get start(): number {
     return this.#current.start;
   }
 
-  /** Where the last written record ends: up to here the file may be read. */
+  /** The end of the last written record: the file may be read up to here. */
   get end(): number {
     return this.#end;
   }
 
-  /** What had to be done to the end of the file when it was opened. */
+  /** The repair of the end of the file when it was opened, if there was one. */
   get repair(): Repair | undefined {
     return this.#current.repair;
   }
 
-  /** Why nothing can be appended; undefined while all is well. */
+  /** Why nothing can be appended; undefined if the log has not failed. */
   get failure(): PolypodError | undefined {
     return this.#failure;
   }
 
   /**
-   * Appends records, each the JSON text of one object. Resolves when they are written and, if they are durable, when they
-   * are as safe as the log's level promises. All appends of one turn of the loop leave in one write, in order. Without
-   * records it waits for those before.
+   * Appends records, each the JSON text of one object. Resolves when they are written and, if `durable`, when they have the
+   * log's durability. All appends of one turn of the event loop are written together, in order. Without records, it
+   * waits for the previous ones.
    */
   append(records: readonly string[], durable: boolean): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (!records.every(isRecord)) return Promise.reject(notARecord());
+    if (!records.every(isRecord)) return Promise.reject(notARecordError());
     const batch = (this.#batch ??= this.#nextBatch());
     for (const record of records) batch.records.push(record);
     return durable ? (batch.durable ??= new Deferred()).promise : (batch.written ??= new Deferred()).promise;
   }
 
-  /** Writes what was appended in this turn now, for a caller who knows that its turn is over. */
+  /** Writes the records of this turn immediately, for a caller that has appended its last one. */
   flush(): void {
     const batch = this.#batch;
-    if (batch === undefined || this.#isHeld) return;
+    if (batch === undefined || this.#isRotating) return;
     this.#batch = undefined;
     if (this.#failure === undefined && batch.records.length > 0) this.#write(batch.records);
     if (this.#failure === undefined) this.#acknowledge(batch);
-    else refuse(batch, this.#failure);
+    else rejectBatch(batch, this.#failure);
   }
 
-  /** Opens the file again after a failure; does nothing while all is well. Rejects if the cause is still there. */
+  /** Opens the file again after a failure; otherwise does nothing. Rejects if the cause persists. */
   async reopen(): Promise<void> {
     if (this.#failure === undefined) return;
     const { files, guard } = this.#settings;
     await this.#sync.idle();
     guard();
-    this.#rescue();
+    this.#truncateFailedWrite();
     const opened = await openLogFile(files, this.path, this.#settings, isSynced(this.#settings));
-    this.#use(opened);
+    this.#switchTo(opened);
     this.#failure = undefined;
   }
 
   /**
-   * Begins the file anew with another header; what it held is gone, and whoever is reading it reads it to its end. What is
-   * appended from this call on stands in the new file. A crash leaves either the whole old file or the new one.
+   * Replaces the file with a new one that has another header. Readers of the old file can read it to its end. Records
+   * appended after this call are in the new file. A crash leaves either the complete old file or the new one.
    */
   async rotate(header: string): Promise<void> {
     this.flush();
     if (this.#failure !== undefined) throw this.#failure;
-    if (!isRecord(header)) throw notARecord();
-    if (this.#isHeld)
-      throw new PolypodError('internal', `${basename(this.path)} is being begun anew already`);
+    if (!isRecord(header)) throw notARecordError();
+    if (this.#isRotating)
+      throw new PolypodError('internal', `${basename(this.path)} is already being rotated`);
     const { files } = this.#settings;
-    this.#isHeld = true;
+    this.#isRotating = true;
     try {
       await this.#sync.idle();
-      this.#assertOurs();
+      this.#assertUnchanged();
       await createLogFile(files, this.path, header, isSynced(this.#settings));
-      this.#use(await openLogFile(files, this.path, { header, isHeader: (text) => text === header }, false));
+      this.#switchTo(
+        await openLogFile(files, this.path, { header, isHeader: (text) => text === header }, false),
+      );
     } catch (error) {
-      const failure = fileFailure(this.path, 'begin anew', error);
-      // Until the new file has its name nothing has happened, and the old one can be gone on with.
-      if (this.#stateNow()?.inode !== this.#current.inode) this.#failure ??= failure;
+      const failure = fileFailure(this.path, 'rotate', error);
+      // Until the new file is renamed to the path, the old one can still be used.
+      if (this.#fileState()?.inode !== this.#current.inode) this.#failure ??= failure;
       throw failure;
     } finally {
-      this.#isHeld = false;
+      this.#isRotating = false;
       this.flush();
     }
   }
 
-  /** Writes and syncs what is left, then lets go of the file. Nothing can be appended afterwards. */
+  /** Writes and syncs the remaining records, then closes the file. Later appends are rejected. */
   async close(): Promise<void> {
     this.flush();
     clearTimeout(this.#timer);
-    const isWell = this.#failure === undefined;
+    const isHealthy = this.#failure === undefined;
     try {
       await this.#sync.idle();
-      if (isWell && isSynced(this.#settings) && this.#synced < this.#end) await this.#sync.wait();
+      if (isHealthy && isSynced(this.#settings) && this.#synced < this.#end) await this.#sync.wait();
     } finally {
       this.#failure = new PolypodError(
         'conflict',
@@ -207,7 +209,7 @@ export class AppendLog {
   }
 
   #nextBatch(): Batch {
-    // Later in this turn than all callbacks of sockets and files, so that one write takes what they all bring.
+    // Runs after all I/O callbacks of this turn, so that one write covers their records.
     setImmediate(() => this.flush());
     return { records: [], written: undefined, durable: undefined };
   }
@@ -215,34 +217,34 @@ export class AppendLog {
   #write(records: readonly string[]): void {
     const { file } = this.#current;
     try {
-      this.#assertOurs();
+      this.#assertUnchanged();
       const bytes = sealRecords(records);
       try {
-        appendFully(file, bytes);
+        appendAll(file, bytes);
       } catch (error) {
-        this.#isCutDue = !cutBack(file, this.#end);
+        this.#needsTruncation = !tryTruncate(file, this.#end);
         throw error;
       }
       this.#end += bytes.length;
-      // Had we been stopped before the write and taken over meanwhile, we must not say that it counts.
+      // If another process took over while this one was suspended before the write, the write must not be acknowledged.
       this.#settings.guard();
     } catch (error) {
       this.#failure = fileFailure(this.path, 'append to', error);
     }
   }
 
-  #assertOurs(): void {
+  #assertUnchanged(): void {
     this.#settings.guard();
     if (this.#settings.isPrivate) return;
-    const state = this.#stateNow();
+    const state = this.#fileState();
     if (state?.inode === this.#current.inode && state.size === this.#end) return;
     throw new PolypodError(
       'conflict',
-      `${basename(this.path)}: changed by another program. Fork the session to go on, or open it again with the changes.`,
+      `${basename(this.path)}: changed by another program. Fork the session to continue, or open it again with the changes.`,
     );
   }
 
-  #stateNow(): FileState | undefined {
+  #fileState(): FileState | undefined {
     return this.#settings.files.stat(this.path);
   }
 
@@ -251,13 +253,13 @@ export class AppendLog {
     if (durable === undefined) return;
     const { durability, syncWithinMs } = this.#settings;
     if (durability === 'full') return durable.resolve(this.#sync.wait());
-    if (durability === 'relaxed') this.#timer ??= setTimeout(() => this.#syncLate(), syncWithinMs);
+    if (durability === 'relaxed') this.#timer ??= setTimeout(() => this.#syncInBackground(), syncWithinMs);
     durable.resolve();
   }
 
-  #syncLate(): void {
+  #syncInBackground(): void {
     this.#timer = undefined;
-    // A failure is told to the next append; these ones have been answered.
+    // A failure rejects the next append; these appends have already been resolved.
     this.#sync.wait().catch(() => {});
   }
 
@@ -268,27 +270,27 @@ export class AppendLog {
     try {
       await file.sync();
     } catch (error) {
-      doubt(this.#settings.files, this.path, this.#synced);
+      markUnsynced(this.#settings.files, this.path, this.#synced);
       this.#failure ??= fileFailure(this.path, 'append to', error);
       throw this.#failure;
     }
     if (file === this.#current.file) this.#synced = end;
   }
 
-  /** Makes good what the failure left behind, as long as the file is still the one we wrote to. */
-  #rescue(): void {
+  /** Truncates the remains of a failed write, if the file is still the one that was written to. */
+  #truncateFailedWrite(): void {
     const { files } = this.#settings;
     try {
-      const state = this.#stateNow();
+      const state = this.#fileState();
       if (state?.inode !== this.#current.inode || state.size < this.#end) return;
-      if (this.#isCutDue) cutFile(files, this.path, this.#end);
-      this.#isCutDue = false;
+      if (this.#needsTruncation) truncateFile(files, this.path, this.#end);
+      this.#needsTruncation = false;
     } catch (error) {
       throw fileFailure(this.path, 'open', error);
     }
   }
 
-  #use(opened: LogFile): void {
+  #switchTo(opened: LogFile): void {
     this.#current.file.close();
     this.#current = opened;
     this.#end = opened.end;
@@ -296,14 +298,14 @@ export class AppendLog {
   }
 }
 
-function notARecord(): PolypodError {
+function notARecordError(): PolypodError {
   return new PolypodError(
     'internal',
-    'a record of a log is the JSON text of one object with a key, on one line',
+    'a log record must be the JSON text of one object with at least one key, on one line',
   );
 }
 
-function refuse({ written, durable }: Batch, failure: PolypodError): void {
+function rejectBatch({ written, durable }: Batch, failure: PolypodError): void {
   written?.reject(failure);
   durable?.reject(failure);
 }

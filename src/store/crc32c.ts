@@ -1,13 +1,13 @@
 /** CRC-32C (Castagnoli) of a range of bytes, as an unsigned number. */
 export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number {
-  return sumOf(stateAfter(EMPTY, bytes, start, end));
+  return crcFromState(stateAfter(INITIAL_STATE, bytes, start, end));
 }
 
-/** The state of a sum that has seen nothing yet. */
-export const EMPTY = -1;
+/** The state before the first byte. */
+export const INITIAL_STATE = -1;
 
-/** The sum in a state. */
-export function sumOf(state: number): number {
+/** The checksum for a state. */
+export function crcFromState(state: number): number {
   return ~state >>> 0;
 }
 
@@ -16,20 +16,20 @@ export function stateAfterByte(state: number, byte: number): number {
   return at(T0, (state ^ byte) & 255) ^ (state >>> 8);
 }
 
-/** The state before a zero byte: the way back of `stateAfterByte`, for the difference between two sums. */
+/** The inverse of `stateAfterByte` for a zero byte, used on the difference between two checksums. */
 export function stateBeforeZero(state: number): number {
   const byte = at(BY_TOP, state >>> 24);
   return ((state ^ at(T0, byte)) << 8) | byte;
 }
 
-/** What a changed byte changes in the state, by the change; no two changes do the same. */
+/** Maps the difference in the state to the change of a byte that causes it; the mapping is unique. */
 export function changesByEffect(): ReadonlyMap<number, number> {
   return new Map(Array.from(T0, (effect, change) => [effect, change]));
 }
 
 /**
- * The state after more bytes. Sixteen bytes a step, one table for each of their places: about four times as fast as byte by
- * byte, and the sum is the dearest part of an append.
+ * The state after a range of bytes. Processes sixteen bytes per step with one table per position, which is about four times
+ * as fast as byte by byte; the checksum is the most expensive part of an append.
  */
 export function stateAfter(state: number, bytes: Uint8Array, start: number, end: number): number {
   let sum = state;
@@ -57,7 +57,7 @@ export function stateAfter(state: number, bytes: Uint8Array, start: number, end:
   return sum;
 }
 
-/** Every index above is in range, which the compiler cannot know. Apart from `byteAt`: each sees one kind of array, and is fast. */
+/** The index is always in range. A separate function from `byteAt`, so that each stays monomorphic and fast. */
 function at(table: Int32Array, index: number): number {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
   return table[index] as number;
@@ -76,7 +76,7 @@ function firstTable(): Int32Array {
   });
 }
 
-/** What a byte adds to the sum when one more byte follows it than in the table before. */
+/** The table for bytes that are followed by one more byte than in `before`. */
 function tableAfter(before: Int32Array): Int32Array {
   return before.map((sum) => at(T0, sum & 255) ^ (sum >>> 8));
 }
@@ -98,5 +98,5 @@ const T13 = tableAfter(T12);
 const T14 = tableAfter(T13);
 const T15 = tableAfter(T14);
 
-/** Which byte's effect has this highest byte; no two have the same. */
+/** The byte whose table entry has this highest byte; the mapping is unique. */
 const BY_TOP = Int32Array.from({ length: 256 }, (_, top) => T0.findIndex((effect) => effect >>> 24 === top));

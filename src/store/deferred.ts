@@ -1,4 +1,4 @@
-/** A promise that somebody else settles. */
+/** A promise that is settled from outside. */
 export class Deferred {
   readonly promise: Promise<void>;
   resolve: (outcome?: Promise<void>) => void = () => {};

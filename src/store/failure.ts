@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { type ErrorCode, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 
-/** What a person can do about the failures of a disk that people can do something about. */
-const KNOWN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
+/** Error code, reason and next step for system errors that the user can fix. */
+const KNOWN_ERRORS: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
   ENOSPC: ['overloaded', 'the disk is full', 'Free some space, then open it again.'],
   EDQUOT: ['overloaded', 'the disk quota is used up', 'Free some space, then open it again.'],
   EMFILE: [
@@ -16,19 +16,19 @@ const KNOWN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
   EPERM: ['denied', 'permission is denied', 'Correct the permissions of the file and its directory.'],
   ENOENT: ['not-found', 'it does not exist', 'Check the path.'],
   EISDIR: ['bad-request', 'it is a directory', 'Choose a file.'],
-  ENOTDIR: ['bad-request', 'a part of its path is no directory', 'Check the path.'],
+  ENOTDIR: ['bad-request', 'a part of its path is not a directory', 'Check the path.'],
   ELOOP: ['bad-request', 'its path has too many symbolic links', 'Check the path.'],
   ENAMETOOLONG: ['bad-request', 'its name is too long', 'Choose a shorter one.'],
   EIO: ['overloaded', 'the disk reported an input/output error', 'Check the disk, then open it again.'],
 };
 
-/** A failure of the file system as one sentence: which file, what happened, what to do. Ours pass through. */
-export function fileFailure(path: string, wish: string, thrown: unknown): PolypodError {
+/** Converts a file system error to a PolypodError with the file, the reason and the next step. PolypodErrors are returned unchanged. */
+export function fileFailure(path: string, action: string, thrown: unknown): PolypodError {
   if (thrown instanceof PolypodError) return thrown;
-  const [code, reason, next] = KNOWN[systemCodeOf(thrown) ?? ''] ?? [
+  const [code, reason, next] = KNOWN_ERRORS[systemCodeOf(thrown) ?? ''] ?? [
     'internal',
     messageOf(thrown),
     'Open it again.',
   ];
-  return new PolypodError(code, `cannot ${wish} ${basename(path)}: ${reason}. ${next}`, { cause: thrown });
+  return new PolypodError(code, `cannot ${action} ${basename(path)}: ${reason}. ${next}`, { cause: thrown });
 }

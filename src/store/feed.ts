@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
-import { numberOf, objectIn, PolypodError } from '../base/index.ts';
+import { numberOf, parseObject, PolypodError } from '../base/index.ts';
 import { type AppendLog, type LogOptions, openLog } from './append-log.ts';
-import { beginLog } from './begin-log.ts';
+import { createLogNow } from './create-log-now.ts';
 
-/** The header's version that this program writes; a newer one is refused untouched. */
+/** The version of the feed format. Files with a newer version are rejected and not modified. */
 const VERSION = 1;
 
 export interface FeedOptions extends Omit<LogOptions, 'header' | 'isHeader' | 'isPrivate'> {
@@ -12,45 +12,45 @@ export interface FeedOptions extends Omit<LogOptions, 'header' | 'isHeader' | 'i
   readonly firstSeq: number;
 }
 
-/** A session's numbered records, as far back as they are kept. */
+/** A session's numbered records, as far back as they are retained. */
 export interface Feed {
   readonly log: AppendLog;
-  /** The number of the first record that the file can hold: what is asked for from before it is gone. */
+  /** The number of the first retained record; earlier records have been removed. */
   readonly firstSeq: number;
-  /** Forgets all records; those to come begin with this number. */
+  /** Removes all records; new ones start with this number. */
   rotate(firstSeq: number): Promise<void>;
 }
 
 export async function openFeed(path: string, options: FeedOptions): Promise<Feed> {
-  return feedOver(await openLog(path, asLog(path, options)), options.sessionId);
+  return createFeed(await openLog(path, logOptions(path, options)), options.sessionId);
 }
 
-/** A feed whose file is not there yet, at once; it is never synced. */
-export function beginFeed(path: string, options: Omit<FeedOptions, 'durability' | 'syncWithinMs'>): Feed {
-  return feedOver(beginLog(path, asLog(path, options)), options.sessionId);
+/** Creates a feed synchronously; the file must not exist. It is never synced. */
+export function createFeedNow(path: string, options: Omit<FeedOptions, 'durability' | 'syncWithinMs'>): Feed {
+  return createFeed(createLogNow(path, logOptions(path, options)), options.sessionId);
 }
 
-function asLog(path: string, { sessionId, firstSeq, ...rest }: FeedOptions): LogOptions {
-  const isHeader = (text: string) => isHeaderOf(sessionId, text, path);
-  return { ...rest, header: headerOf(sessionId, firstSeq), isHeader, isPrivate: true };
+function logOptions(path: string, { sessionId, firstSeq, ...rest }: FeedOptions): LogOptions {
+  const isHeader = (text: string) => isFeedHeader(sessionId, text, path);
+  return { ...rest, header: feedHeader(sessionId, firstSeq), isHeader, isPrivate: true };
 }
 
-function feedOver(log: AppendLog, sessionId: string): Feed {
+function createFeed(log: AppendLog, sessionId: string): Feed {
   return {
     log,
     get firstSeq() {
-      return numberOf(objectIn(log.header)?.firstSeq) ?? 0;
+      return numberOf(parseObject(log.header)?.firstSeq) ?? 0;
     },
-    rotate: (next) => log.rotate(headerOf(sessionId, next)),
+    rotate: (next) => log.rotate(feedHeader(sessionId, next)),
   };
 }
 
-function headerOf(sessionId: string, firstSeq: number): string {
+function feedHeader(sessionId: string, firstSeq: number): string {
   return JSON.stringify({ type: 'feed', version: VERSION, sessionId, firstSeq });
 }
 
-function isHeaderOf(sessionId: string, text: string, path: string): boolean {
-  const header = objectIn(text) ?? {};
+function isFeedHeader(sessionId: string, text: string, path: string): boolean {
+  const header = parseObject(text) ?? {};
   const version = numberOf(header.version);
   if (header.type !== 'feed' || version === undefined) return false;
   if (version > VERSION)

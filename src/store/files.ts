@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { PolypodError, systemCodeOf } from '../base/index.ts';
 
-/** What tells one file from another and a changed one from an unchanged one. */
+/** Identifies a file and detects changes to it. */
 export interface FileState {
   readonly inode: number;
   readonly size: number;
@@ -9,16 +9,16 @@ export interface FileState {
 }
 
 /**
- * A file that is open. What only touches the page cache answers at once, in microseconds; what waits for the disk is a
- * promise, since it takes milliseconds and would stall every other pod of the process.
+ * An open file. Operations on the page cache are synchronous, since they take microseconds; operations that wait for the
+ * disk return a promise, since they take milliseconds and would block every other pod of the process.
  */
 export interface OpenFile {
   state(): FileState;
-  /** How many bytes were read; fewer than the target holds only at the end of the file. */
+  /** Returns the number of bytes read, which is less than the size of the target only at the end of the file. */
   read(target: Uint8Array, position: number): Promise<number>;
-  /** At the end of the file, whatever else was written meanwhile. Answers how many bytes went in: it may be fewer. */
+  /** Writes at the current end of the file. Returns the number of bytes written, which may be fewer. */
   append(bytes: Uint8Array): number;
-  /** In place; only for a file opened by `openToUpdate`. */
+  /** Writes in place; only for a file opened with `openToUpdate`. */
   overwrite(bytes: Uint8Array, position: number): number;
   truncate(size: number): void;
   /** Resolves when content and size are on the disk. */
@@ -27,36 +27,36 @@ export interface OpenFile {
   close(): void;
 }
 
-/** All that the store asks of a file system, passed in by argument so that tests can make it fail. */
+/** The file system operations of the store, passed as an argument so that tests can inject failures. */
 export interface Files {
   openToRead(path: string): OpenFile;
   openToAppend(path: string): OpenFile;
   openToUpdate(path: string): OpenFile;
-  /** A new file that only its owner may read, emptied if there was one. */
+  /** Creates a file that only its owner can read; truncates an existing one. */
   create(path: string): OpenFile;
-  /** Undefined if there is none. */
+  /** Returns undefined if the file does not exist. */
   stat(path: string): FileState | undefined;
   readText(path: string): string;
   rename(from: string, to: string): void;
-  /** A second name for a file; fails with EEXIST if the name is taken, which is what makes a lock. */
+  /** Creates a hard link; fails with EEXIST if the name is taken. Locks rely on this. */
   link(from: string, to: string): void;
   unlink(path: string): void;
-  /** Only for its owner, in one that exists; nothing happens if there is one already. */
+  /** Creates a directory that only its owner can access; the parent must exist. Does nothing if the directory exists. */
   makeDirectory(path: string): void;
   removeDirectory(path: string): void;
   list(path: string): readonly string[];
-  /** Resolves when the names in the directory are on the disk: without it a new file may vanish with the power. */
+  /** Resolves when the directory entries are on the disk: without it, a new file may be lost in a power cut. */
   syncDirectory(path: string): Promise<void>;
 }
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC } = fs.constants;
 
-/** The files of this machine. */
+/** The file system of this machine. */
 export const realFiles: Files = {
-  openToRead: (path) => opened(openRegular(path, O_RDONLY)),
-  openToAppend: (path) => opened(openRegular(path, O_RDWR | O_APPEND)),
-  openToUpdate: (path) => opened(openRegular(path, O_RDWR)),
-  create: (path) => opened(openRegular(path, O_RDWR | O_CREAT | O_TRUNC)),
+  openToRead: (path) => openFile(openRegular(path, O_RDONLY)),
+  openToAppend: (path) => openFile(openRegular(path, O_RDWR | O_APPEND)),
+  openToUpdate: (path) => openFile(openRegular(path, O_RDWR)),
+  create: (path) => openFile(openRegular(path, O_RDWR | O_CREAT | O_TRUNC)),
   stat: (path) => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
     return stats === undefined ? undefined : stateOf(stats);
@@ -73,7 +73,7 @@ export const realFiles: Files = {
   link: (from, to) => fs.linkSync(from, to),
   unlink: (path) => fs.unlinkSync(path),
   makeDirectory: (path) => {
-    // Not with `recursive`: that one fails when another process removes the directory between its two looks at it.
+    // Not `recursive`, which fails if another process removes the directory between its two checks.
     try {
       fs.mkdirSync(path, 0o700);
     } catch (error) {
@@ -85,7 +85,7 @@ export const realFiles: Files = {
   syncDirectory: async (path) => {
     const directory = fs.openSync(path, O_RDONLY);
     try {
-      await settled((done) => fs.fsync(directory, done));
+      await promisified((done) => fs.fsync(directory, done));
     } finally {
       fs.closeSync(directory);
     }
@@ -93,19 +93,19 @@ export const realFiles: Files = {
 };
 
 /**
- * A path may come from a client. To open a pipe waits for its other end, and a device may never end: either would stop the
- * whole process.
+ * Rejects pipes and devices, because a path may come from a client: opening a pipe waits for its other end, and reading a
+ * device may never end. Either would block the process.
  */
 function openRegular(path: string, flags: number): number {
   const descriptor = fs.openSync(path, flags | O_NONBLOCK, 0o600);
   const stats = fs.fstatSync(descriptor);
-  // Whoever reads a directory gets the system's error.
+  // Reading a directory fails with the system's own error.
   if (stats.isFile() || stats.isDirectory()) return descriptor;
   fs.closeSync(descriptor);
-  throw new PolypodError('bad-request', `${path} is no regular file: choose another path`);
+  throw new PolypodError('bad-request', `${path} is not a regular file: choose another path`);
 }
 
-function opened(descriptor: number): OpenFile {
+function openFile(descriptor: number): OpenFile {
   let isOpen = true;
   return {
     state: () => stateOf(fs.fstatSync(descriptor)),
@@ -113,9 +113,9 @@ function opened(descriptor: number): OpenFile {
     append: (bytes) => fs.writeSync(descriptor, bytes),
     overwrite: (bytes, position) => fs.writeSync(descriptor, bytes, 0, bytes.length, position),
     truncate: (size) => fs.ftruncateSync(descriptor, size),
-    sync: () => settled((done) => fs.fdatasync(descriptor, done)),
+    sync: () => promisified((done) => fs.fdatasync(descriptor, done)),
     close: () => {
-      // By then the number may be that of somebody else's file.
+      // After the first close, the descriptor may belong to another file.
       if (isOpen) fs.closeSync(descriptor);
       isOpen = false;
     },
@@ -140,7 +140,7 @@ function readOnce(descriptor: number, target: Uint8Array, position: number): Pro
   });
 }
 
-function settled(start: (done: (error: Error | null) => void) => void): Promise<void> {
+function promisified(start: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     start((error) => (error === null ? resolve() : reject(error)));
   });

@@ -1,30 +1,35 @@
 import type { Files } from './files.ts';
 import { LineIndex } from './line-index.ts';
-import { type LogLine, type Range, readLines, readLinesNear } from './read-lines.ts';
+import { type LogLine, type Range, readLines, readLinesAfter } from './read-lines.ts';
 
-/** The number by which a log is ordered, in one of its records; undefined if it has none. It grows from line to line. */
-export type KeyOf = (text: string) => number | undefined;
+/** Reads the key of a record, by which the log is ordered; undefined if the record has none. Keys increase from line to line. */
+export type LineKey = (text: string) => number | undefined;
 
-/** Below this a scan costs no more than one more step of the search. */
+/** Ranges up to this size are scanned: a scan costs no more than another step of the binary search. */
 const SCAN = 64 * 1024;
 
 /**
- * The offset of the first line whose key is this one or greater; the end of the range if there is none. Halves the range
- * on the disk, so a long log is not read to find a place in it, and remembers in the index what it came across.
+ * The offset of the first line whose key is at least `key`, or the end of the range. Uses a binary search on the disk, so
+ * that a long log is not read completely, and adds the lines that it reads to the index.
  */
 export async function findLine(
   files: Files,
   path: string,
-  search: { readonly key: number; readonly keyOf: KeyOf; readonly range: Range; readonly index?: LineIndex },
+  search: {
+    readonly key: number;
+    readonly keyOf: LineKey;
+    readonly range: Range;
+    readonly index?: LineIndex;
+  },
 ): Promise<number> {
   const { key, keyOf, range, index = new LineIndex() } = search;
   const end = Math.min(range.to, files.stat(path)?.size ?? 0);
   let [low, high] = index.narrow(key, range.from, end);
   while (high - low > SCAN) {
     const middle = low + Math.floor((high - low) / 2);
-    const found = firstKey(await readLinesNear(files, path, { from: middle, to: high }), keyOf);
-    if (found !== undefined) index.note(found.key, found.offset);
-    // Lines without a key, or none at all: what is sought may be before, and the half after is scanned at most once.
+    const found = firstKey(await readLinesAfter(files, path, { from: middle, to: high }), keyOf);
+    if (found !== undefined) index.add(found.key, found.offset);
+    // Without a key, the line may be in the lower half; the upper half is scanned at most once.
     if (found === undefined || found.key >= key) high = middle;
     else low = found.offset;
   }
@@ -34,7 +39,7 @@ export async function findLine(
 async function scan(
   files: Files,
   path: string,
-  { key, keyOf, range }: { readonly key: number; readonly keyOf: KeyOf; readonly range: Range },
+  { key, keyOf, range }: { readonly key: number; readonly keyOf: LineKey; readonly range: Range },
 ): Promise<number> {
   for await (const lines of readLines(files, path, range)) {
     const found = lines.find((line) => (keyIn(line, keyOf) ?? Number.NEGATIVE_INFINITY) >= key);
@@ -43,7 +48,7 @@ async function scan(
   return range.to;
 }
 
-function firstKey(lines: readonly LogLine[], keyOf: KeyOf) {
+function firstKey(lines: readonly LogLine[], keyOf: LineKey) {
   for (const line of lines) {
     const key = keyIn(line, keyOf);
     if (key !== undefined) return { key, offset: line.offset };
@@ -51,6 +56,6 @@ function firstKey(lines: readonly LogLine[], keyOf: KeyOf) {
   return undefined;
 }
 
-function keyIn(line: LogLine, keyOf: KeyOf): number | undefined {
+function keyIn(line: LogLine, keyOf: LineKey): number | undefined {
   return line.status === 'ok' || line.status === 'unverified' ? keyOf(line.text) : undefined;
 }

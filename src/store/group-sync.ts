@@ -1,4 +1,4 @@
-/** Syncs one after the other, each for all who asked while the one before it ran: group commit. */
+/** Group commit: runs one sync at a time, each for all callers that arrived during the previous one. */
 export class GroupSync {
   readonly #sync: () => Promise<void>;
   #running: Promise<void> | undefined;
@@ -8,7 +8,7 @@ export class GroupSync {
     this.#sync = sync;
   }
 
-  /** Resolves when a sync that began after this call is over. One that runs already does not cover what came since. */
+  /** Resolves when a sync that started after this call has finished. A running sync does not cover later writes. */
   wait(): Promise<void> {
     if (this.#next !== undefined) return this.#next;
     if (this.#running === undefined) return this.#start();
@@ -20,7 +20,7 @@ export class GroupSync {
     return this.#next;
   }
 
-  /** Resolves when no sync is under way, however they ended. */
+  /** Resolves when no sync is running. */
   async idle(): Promise<void> {
     for (;;) {
       const last = this.#next ?? this.#running;

@@ -1,22 +1,22 @@
-/** Append-only logs and their locks; a log does not know what it logs. */
+/** Append-only logs and their locks. A log does not interpret its records. */
 export { type AppendLog, type Durability, type LogOptions, openLog } from './append-log.ts';
 export { crc32c } from './crc32c.ts';
 export { fileFailure } from './failure.ts';
-export { beginFeed, type Feed, type FeedOptions, openFeed } from './feed.ts';
+export { createFeedNow, type Feed, type FeedOptions, openFeed } from './feed.ts';
 export { type Files, type FileState, type OpenFile, realFiles } from './files.ts';
-export { findLine, type KeyOf } from './find-line.ts';
+export { findLine, type LineKey } from './find-line.ts';
 export { sealRecords, type Verdict, verifyLine } from './line.ts';
 export { LineIndex } from './line-index.ts';
 export { acquireLock, type Lock, type LockOptions, type LockOwner, readLock } from './lock.ts';
 export type { LogKind, Repair } from './log-file.ts';
 export { memoryFiles } from './memory-files.ts';
-export { type Piece, type Remedy, salvage } from './salvage.ts';
-export { isUnfinished } from './unfinished.ts';
+export { type SalvagedPiece, type RecoveryMethod, salvage } from './salvage.ts';
+export { isIncompleteRecord } from './incomplete-record.ts';
 export {
   type ProcessIdentity,
   type ProcessState,
-  stateOfProcess,
-  processBirth,
+  processState,
+  processInstanceId,
   thisProcess,
 } from './process-identity.ts';
 export { type LogLine, type Range, readFirstLine, readLines, readTail } from './read-lines.ts';

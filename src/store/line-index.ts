@@ -1,15 +1,15 @@
-/** Where some keys of a log stand, so that a search need not begin with the whole file. Keys grow with their offsets. */
+/** The offsets of some keys of a log, to narrow a search. Keys increase with their offsets. */
 export class LineIndex {
   readonly #stride: number;
   readonly #keys: number[] = [];
   readonly #offsets: number[] = [];
 
-  /** `stride` is how many bytes two remembered lines are apart at least, which bounds the memory. */
+  /** `stride` is the minimum distance in bytes between two indexed lines, which bounds the memory. */
   constructor(stride = 64 * 1024) {
     this.#stride = stride;
   }
 
-  note(key: number, offset: number): void {
+  add(key: number, offset: number): void {
     const at = this.#countBelow(key + 1);
     const before = this.#offsets[at - 1] ?? Number.NEGATIVE_INFINITY;
     const after = this.#offsets[at] ?? Number.POSITIVE_INFINITY;
@@ -18,7 +18,7 @@ export class LineIndex {
     this.#offsets.splice(at, 0, offset);
   }
 
-  /** The narrowest part of the range in which the first line with this key or a greater one begins. */
+  /** The smallest part of the range that contains the first line with this key or a greater one. */
   narrow(key: number, from: number, to: number): readonly [from: number, to: number] {
     const at = this.#countBelow(key);
     return [Math.max(from, this.#offsets[at - 1] ?? from), Math.min(to, this.#offsets[at] ?? to)];

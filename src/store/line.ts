@@ -1,9 +1,16 @@
 import { isObject, tryParse } from '../base/index.ts';
-import { changesByEffect, EMPTY, stateAfter, stateAfterByte, stateBeforeZero, sumOf } from './crc32c.ts';
+import {
+  changesByEffect,
+  INITIAL_STATE,
+  stateAfter,
+  stateAfterByte,
+  stateBeforeZero,
+  crcFromState,
+} from './crc32c.ts';
 
 /**
- * `ok`: the sum is there and right. `unverified`: a JSON object without a sum, which another program wrote. `corrupt`:
- * the bytes are not what anybody wrote.
+ * `ok`: the checksum is correct. `unverified`: a JSON object without a checksum, written by another program. `corrupt`:
+ * anything else.
  */
 export type Verdict = 'ok' | 'unverified' | 'corrupt';
 
@@ -11,16 +18,16 @@ const NEWLINE = 10;
 const QUOTE = 34;
 const OPENING_BRACE = 123;
 const CLOSING_BRACE = 125;
-/** What stands before and after the eight hex digits at the end of a line. */
+/** The bytes before and after the eight hex digits at the end of a line. */
 const BEFORE = Buffer.from(',"crc":"');
 const AFTER = Buffer.from('"}');
 const DIGITS = 8;
 const SEAL = `${BEFORE.toString()}${'0'.repeat(DIGITS)}${AFTER.toString()}`;
 const SEALED_LINE = `${SEAL}\n`;
 
-/** Whether the text can be a line of a log: that of an object with a key, as JSON.stringify gives it. */
+/** Whether the text can be a log record: an object with at least one key, as JSON.stringify formats it. */
 export function isRecord(text: string): boolean {
-  // Asked of every record, hence by what the engine does inline; `startsWith` and `includes` it calls.
+  // Runs for every record: the engine inlines these calls, but not `startsWith` and `includes`.
   return (
     text.charCodeAt(0) === OPENING_BRACE &&
     text.charCodeAt(1) === QUOTE &&
@@ -31,85 +38,87 @@ export function isRecord(text: string): boolean {
 }
 
 /**
- * The lines to write for these records: each gets, as its last key, `"crc"` with eight hex digits, the CRC-32C of the
- * UTF-8 text without that key, and a newline. Nothing is serialised again: all the text is encoded in one go with zeros
- * for the digits, and the digits are put in afterwards. The bytes are good until the next call.
+ * Converts records to lines: each gets, as its last key, `"crc"` with eight hex digits, the CRC-32C of the UTF-8 text
+ * without that key, and a newline. Nothing is serialized again: all text is encoded at once with zeros for the digits, which
+ * are filled in afterwards. The returned bytes are valid until the next call.
  */
 export function sealRecords(records: readonly string[]): Uint8Array {
   let text = '';
   for (const record of records) text += `${record.slice(0, -1)}${SEALED_LINE}`;
-  const room = text.length * MOST_BYTES;
-  // A buffer of its own for every write would cost more than the encoding.
-  if (scratch.length < room && room <= MOST_SCRATCH) scratch = Buffer.allocUnsafeSlow(room);
-  const target = room <= scratch.length ? scratch : Buffer.allocUnsafeSlow(room);
+  const capacity = text.length * MAX_BYTES_PER_UNIT;
+  // Allocating a buffer for every write would cost more than the encoding.
+  if (scratch.length < capacity && capacity <= MAX_SCRATCH) scratch = Buffer.allocUnsafeSlow(capacity);
+  const target = capacity <= scratch.length ? scratch : Buffer.allocUnsafeSlow(capacity);
   const bytes = target.subarray(0, target.write(text));
   for (let start = 0; start < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE, start);
-    putDigits(bytes, end - AFTER.length - DIGITS, sumWithoutSeal(bytes, start, end));
+    writeDigits(bytes, end - AFTER.length - DIGITS, sumWithoutSeal(bytes, start, end));
     start = end + 1;
   }
   return bytes;
 }
 
-/** How many bytes of UTF-8 one unit of a string becomes at most. */
-const MOST_BYTES = 3;
-const MOST_SCRATCH = 1024 * 1024;
+/** The maximum number of UTF-8 bytes per UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
+const MAX_SCRATCH = 1024 * 1024;
 let scratch = Buffer.alloc(0);
 
-/** Whether a line, without its newline, is what was written. */
+/** Verifies a line without its newline. */
 export function verifyLine(line: Uint8Array): Verdict {
-  // No string holds it, so nobody wrote it.
-  if (line.length > LONGEST) return 'corrupt';
-  const foreign = oddSealBytes(line);
-  if (foreign <= 1) {
-    const right = digitsAt(line) === sumWithoutSeal(line, 0, line.length);
-    if (foreign === 0) return right ? 'ok' : 'corrupt';
-    // The sum is right, so it is a sum: what is damaged is the key that names it.
-    if (right) return 'corrupt';
+  // A line that exceeds the maximum string length cannot have been written.
+  if (line.length > MAX_LINE_LENGTH) return 'corrupt';
+  const wrongBytes = wrongSealBytes(line);
+  if (wrongBytes <= 1) {
+    const isCorrect = storedChecksum(line) === sumWithoutSeal(line, 0, line.length);
+    if (wrongBytes === 0) return isCorrect ? 'ok' : 'corrupt';
+    // The checksum is correct, so a byte of its key is damaged.
+    if (isCorrect) return 'corrupt';
   }
-  // Another program's line has nothing to be checked by but its grammar.
+  // A line of another program can only be checked for valid JSON.
   return isObject(tryParse(Buffer.from(line.buffer, line.byteOffset, line.length).toString()))
     ? 'unverified'
     : 'corrupt';
 }
 
-/** Longer than any line that Polypod or another JavaScript program writes: a string holds no more. */
-const LONGEST = 0x1fffffe8;
+/** V8's maximum string length. */
+const MAX_LINE_LENGTH = 0x1fffffe8;
 
 /**
- * The line that becomes `ok` when one of its bytes is another one; undefined if there is no such byte, or more than one. The
- * sum says which byte it is, in time proportional to the line. By chance it says so of a line with other damage, too, the
- * more often the longer it is: hence the limits.
+ * Restores a line with one wrong byte; returns undefined if no single byte explains the damage, or if the result is
+ * ambiguous. The checksum determines the byte in time proportional to the length of the line. A line with other damage can
+ * match by chance, more often the longer it is: hence the limits.
  */
-export function withOneByteCorrected(line: Uint8Array): Uint8Array | undefined {
+export function correctOneByte(line: Uint8Array): Uint8Array | undefined {
   const body = line.length - SEAL.length;
   if (body < 2 || body > CORRECTED_BITS) return undefined;
-  const odd = oddSealBytes(line);
-  if (odd > 1) return undefined;
-  const given = digitsAt(line);
-  if (odd === 1) return given === sumWithoutSeal(line, 0, line.length) ? resealed(line) : undefined;
-  // Digits of which one is damaged are near to the right ones, which a damaged body's never are.
+  const wrongBytes = wrongSealBytes(line);
+  if (wrongBytes > 1) return undefined;
+  const storedSum = storedChecksum(line);
+  if (wrongBytes === 1)
+    return storedSum === sumWithoutSeal(line, 0, line.length) ? resealLine(line) : undefined;
+  // If one digit is damaged, the digits differ in one place; with a damaged body they differ in more.
   const sum = sumWithoutSeal(line, 0, line.length);
-  if (Number.isNaN(given) || hexDigitsApart(given, sum) === 1)
-    return hasOneOddDigit(line, sum) ? resealed(line) : undefined;
+  if (Number.isNaN(storedSum) || differingDigits(storedSum, sum) === 1)
+    return hasOneWrongDigit(line, sum) ? resealLine(line) : undefined;
   const found: Uint8Array[] = [];
-  // The closing brace that stands for the seal follows on the body.
-  let effect = stateBeforeZero(given ^ sum);
+  // The checksum also covers the closing brace after the body.
+  let effect = stateBeforeZero(storedSum ^ sum);
   for (let index = body - 1; index >= 0; index -= 1) {
     const change = CHANGES.get(effect);
     if (change !== undefined && (body <= CORRECTED_BYTES || isOneBit(change))) {
       const corrected = Uint8Array.from(line);
       corrected[index] = (corrected[index] ?? 0) ^ change;
-      if (verifyLine(corrected) === 'ok' && isObject(tryParse(recordIn(corrected)))) found.push(corrected);
+      if (verifyLine(corrected) === 'ok' && isObject(tryParse(unsealRecord(corrected))))
+        found.push(corrected);
     }
     effect = stateBeforeZero(effect);
   }
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Up to here any change of a byte is looked for: less than 1 in 1,000 lines with other damage seem to have one. */
+/** Up to this length any change of a byte is tried: fewer than 1 in 1,000 lines with other damage match by chance. */
 const CORRECTED_BYTES = 16 * 1024;
-/** Up to here a change of one bit. */
+/** Up to this length a change of one bit is tried. */
 const CORRECTED_BITS = 512 * 1024;
 const CHANGES = changesByEffect();
 
@@ -117,60 +126,63 @@ function isOneBit(change: number): boolean {
   return (change & (change - 1)) === 0;
 }
 
-function hexDigitsApart(one: number, other: number): number {
-  let apart = 0;
-  for (let rest = (one ^ other) >>> 0; rest !== 0; rest >>>= 4) if ((rest & 15) !== 0) apart += 1;
-  return apart;
+function differingDigits(one: number, other: number): number {
+  let count = 0;
+  for (let rest = (one ^ other) >>> 0; rest !== 0; rest >>>= 4) if ((rest & 15) !== 0) count += 1;
+  return count;
 }
 
-/** Whether the digits of the seal are those of the sum but for one. */
-function hasOneOddDigit(line: Uint8Array, sum: number): boolean {
+/** Whether exactly one digit of the seal differs from the checksum. */
+function hasOneWrongDigit(line: Uint8Array, sum: number): boolean {
   const digits = sum.toString(16).padStart(DIGITS, '0');
   const position = line.length - AFTER.length - DIGITS;
-  let odd = 0;
+  let wrongBytes = 0;
   for (let digit = 0; digit < DIGITS; digit += 1)
-    if (line[position + digit] !== digits.charCodeAt(digit)) odd += 1;
-  return odd === 1;
+    if (line[position + digit] !== digits.charCodeAt(digit)) wrongBytes += 1;
+  return wrongBytes === 1;
 }
 
-/** The same record with a seal that is right. */
-function resealed(line: Uint8Array): Uint8Array | undefined {
-  const record = recordIn(line);
+/** The same record with a correct seal. */
+function resealLine(line: Uint8Array): Uint8Array | undefined {
+  const record = unsealRecord(line);
   if (!isRecord(record) || !isObject(tryParse(record))) return undefined;
   return Uint8Array.from(sealRecords([record]).subarray(0, -1));
 }
 
-/** The record in a line that is `ok`: the text as it was given, without the sum. */
-export function recordIn(line: Uint8Array): string {
+/** The text of a record without its checksum, from a line that is `ok`. */
+export function unsealRecord(line: Uint8Array): string {
   const body = line.length - SEAL.length;
   const text = Buffer.from(line.buffer, line.byteOffset, line.length);
   return `${text.toString('utf8', 0, body)}}`;
 }
 
-/** How many of the bytes that never change are not what they are at the end of a line of ours. */
-function oddSealBytes(line: Uint8Array): number {
+/** The number of wrong bytes in the constant parts of the seal. */
+function wrongSealBytes(line: Uint8Array): number {
   const seal = line.length - SEAL.length;
   if (seal < 1) return SEAL.length;
-  let odd = 0;
-  for (let index = 0; index < BEFORE.length; index += 1) if (line[seal + index] !== BEFORE[index]) odd += 1;
+  let wrongBytes = 0;
+  for (let index = 0; index < BEFORE.length; index += 1)
+    if (line[seal + index] !== BEFORE[index]) wrongBytes += 1;
   for (let index = 0; index < AFTER.length; index += 1)
-    if (line[seal + BEFORE.length + DIGITS + index] !== AFTER[index]) odd += 1;
-  return odd;
+    if (line[seal + BEFORE.length + DIGITS + index] !== AFTER[index]) wrongBytes += 1;
+  return wrongBytes;
 }
 
 function sumWithoutSeal(bytes: Uint8Array, start: number, end: number): number {
-  return sumOf(stateAfterByte(stateAfter(EMPTY, bytes, start, end - SEAL.length), CLOSING_BRACE));
+  return crcFromState(
+    stateAfterByte(stateAfter(INITIAL_STATE, bytes, start, end - SEAL.length), CLOSING_BRACE),
+  );
 }
 
-function putDigits(bytes: Uint8Array, position: number, sum: number): void {
+function writeDigits(bytes: Uint8Array, position: number, sum: number): void {
   for (let digit = 0; digit < DIGITS; digit += 1) {
     const value = (sum >>> (28 - 4 * digit)) & 15;
     bytes[position + digit] = value < 10 ? 48 + value : 87 + value;
   }
 }
 
-/** NaN when one of them is no lower-case hex digit, and NaN equals nothing. */
-function digitsAt(line: Uint8Array): number {
+/** The checksum in the seal; NaN, which equals nothing, if a byte is not a lower-case hex digit. */
+function storedChecksum(line: Uint8Array): number {
   const position = line.length - AFTER.length - DIGITS;
   let sum = 0;
   for (let digit = 0; digit < DIGITS; digit += 1) {

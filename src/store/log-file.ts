@@ -1,22 +1,22 @@
 import { basename, dirname } from 'node:path';
 import { PolypodError } from '../base/index.ts';
-import { settleDoubt } from './doubt.ts';
+import { resyncFile } from './unsynced.ts';
 import { fileFailure } from './failure.ts';
 import type { Files, OpenFile } from './files.ts';
 import { sealRecords, verifyLine } from './line.ts';
 import { type LogLine, readFirstLine, readTail } from './read-lines.ts';
 
-/** How a log's file begins and which of its bytes a crash may take. */
+/** The header of a kind of log. */
 export interface LogKind {
-  /** The record that a new file begins with. */
+  /** The first record of a new file. */
   readonly header: string;
-  /** Whether a file that begins with this record is ours to write to. May refuse with a sentence of its own. */
+  /** Whether a file with this first record may be written to. May throw its own error. */
   isHeader(text: string): boolean;
 }
 
 /**
- * What was done to the end of a file so that it can be appended to: bytes that were no whole line were `cut` off, or a
- * last line that only lacked its newline was `completed`.
+ * The repair of the end of a file when it was opened: bytes after the last complete line were `cut`, or a last line without
+ * a newline was `completed`.
  */
 export interface Repair {
   readonly kind: 'cut' | 'completed';
@@ -24,7 +24,7 @@ export interface Repair {
   readonly to: number;
 }
 
-/** A log's file, open, its end sound. */
+/** An open log file whose end is intact. */
 export interface LogFile {
   readonly file: OpenFile;
   readonly inode: number;
@@ -35,7 +35,7 @@ export interface LogFile {
   readonly repair: Repair | undefined;
 }
 
-/** Opens the file, which is made if there is none, and repairs its end. One without a valid header is left untouched. */
+/** Opens or creates the file and repairs its end. A file without a valid header is not modified. */
 export async function openLogFile(
   files: Files,
   path: string,
@@ -48,17 +48,17 @@ export async function openLogFile(
       await createLogFile(files, path, kind.header, isSynced);
       first = await readFirstLine(files, path);
     }
-    const header = headerIn(first, path, kind);
-    if (isSynced) await settleDoubt(files, path);
-    return await repaired(files, path, header, isSynced);
+    const header = validHeader(first, path, kind);
+    if (isSynced) await resyncFile(files, path);
+    return await openRepaired(files, path, header, isSynced);
   } catch (error) {
     throw fileFailure(path, 'open', error);
   }
 }
 
 /**
- * Puts a new file with nothing but a header at the path, in place of the one there. It gets its name only when it is
- * whole, so that no crash leaves half a header behind, with which the file could never be written to again.
+ * Creates a file with only a header, replacing the existing one. It is renamed to its path only when it is complete, so that
+ * a crash never leaves a partial header, which would make the file unusable.
  */
 export async function createLogFile(
   files: Files,
@@ -69,7 +69,7 @@ export async function createLogFile(
   const draft = `${path}.new`;
   const file = files.create(draft);
   try {
-    appendFully(file, sealRecords([header]));
+    appendAll(file, sealRecords([header]));
     if (isSynced) await file.sync();
   } catch (error) {
     discard(files, draft);
@@ -81,14 +81,14 @@ export async function createLogFile(
   if (isSynced) await files.syncDirectory(dirname(path));
 }
 
-/** All of the bytes: a write that took only a part of them is gone on with. */
-export function appendFully(file: OpenFile, bytes: Uint8Array): void {
+/** Appends all bytes, continuing after partial writes. */
+export function appendAll(file: OpenFile, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; )
     written += file.append(written === 0 ? bytes : bytes.subarray(written));
 }
 
-/** Takes back what an append left behind when it failed half-way. False if that fails as well. */
-export function cutBack(file: OpenFile, end: number): boolean {
+/** Removes the remains of a failed append. Returns false if that fails as well. */
+export function tryTruncate(file: OpenFile, end: number): boolean {
   try {
     file.truncate(end);
     return true;
@@ -97,7 +97,7 @@ export function cutBack(file: OpenFile, end: number): boolean {
   }
 }
 
-export function cutFile(files: Files, path: string, end: number): void {
+export function truncateFile(files: Files, path: string, end: number): void {
   const file = files.openToUpdate(path);
   try {
     file.truncate(end);
@@ -111,27 +111,27 @@ interface Header {
   readonly end: number;
 }
 
-function headerIn(line: LogLine | undefined, path: string, kind: LogKind): Header {
+function validHeader(line: LogLine | undefined, path: string, kind: LogKind): Header {
   if (line?.status === 'ok' || line?.status === 'unverified')
     if (kind.isHeader(line.text)) return { text: line.text, end: line.end };
   throw new PolypodError(
     'conflict',
-    `${basename(path)} does not begin with the header it should have, so it is left untouched. Move it away or choose another file.`,
+    `${basename(path)} does not start with the expected header, so it is left untouched. Move it away or choose another file.`,
   );
 }
 
-async function repaired(files: Files, path: string, header: Header, isSynced: boolean): Promise<LogFile> {
+async function openRepaired(files: Files, path: string, header: Header, isSynced: boolean): Promise<LogFile> {
   const file = files.openToAppend(path);
   try {
     const { inode, size } = file.state();
-    const soundEnd = await endOfSoundLines(files, path, header.end);
-    const repair = await repairEnd(file, soundEnd, size);
-    // What a process wrote and did not live to sync is about to be taken for a fact, and the same goes for its name.
+    const validEnd = await endOfValidLines(files, path, header.end);
+    const repair = await repairEnd(file, validEnd, size);
+    // A previous process may have written the file and its name without a sync; from now on they count as stored.
     if (isSynced) {
       await file.sync();
       await files.syncDirectory(dirname(path));
     }
-    const end = repair?.kind === 'completed' ? repair.to : soundEnd;
+    const end = repair?.kind === 'completed' ? repair.to : validEnd;
     return { file, inode, header: header.text, start: header.end, end, repair };
   } catch (error) {
     file.close();
@@ -139,33 +139,33 @@ async function repaired(files: Files, path: string, header: Header, isSynced: bo
   }
 }
 
-/** Where the last line ends that can be trusted. Only the end of the file is read, more of it while nothing there is sound. */
-async function endOfSoundLines(files: Files, path: string, start: number): Promise<number> {
+/** The end of the last valid line. Reads only the end of the file, and more of it as long as it finds no valid line. */
+async function endOfValidLines(files: Files, path: string, start: number): Promise<number> {
   for (let count = 2; ; count *= 8) {
     const lines = await readTail(files, path, count, { from: start, to: Number.POSITIVE_INFINITY });
-    const sound = lines.findLast(({ status }) => status === 'ok' || status === 'unverified');
-    if (sound !== undefined) return sound.end;
+    const valid = lines.findLast(({ status }) => status === 'ok' || status === 'unverified');
+    if (valid !== undefined) return valid.end;
     if (lines.length < count) return start;
   }
 }
 
-async function repairEnd(file: OpenFile, soundEnd: number, size: number): Promise<Repair | undefined> {
-  if (soundEnd === size) return undefined;
-  const rest = Buffer.alloc(size - soundEnd);
-  await file.read(rest, soundEnd);
-  // Some programs do not end their last line; to cut it off would lose an entry.
+async function repairEnd(file: OpenFile, validEnd: number, size: number): Promise<Repair | undefined> {
+  if (validEnd === size) return undefined;
+  const rest = Buffer.alloc(size - validEnd);
+  await file.read(rest, validEnd);
+  // Some programs write no newline after the last line; cutting it off would lose an entry.
   if (!rest.includes('\n') && verifyLine(rest) !== 'corrupt') {
-    appendFully(file, Buffer.from('\n'));
-    return { kind: 'completed', from: soundEnd, to: size + 1 };
+    appendAll(file, Buffer.from('\n'));
+    return { kind: 'completed', from: validEnd, to: size + 1 };
   }
-  file.truncate(soundEnd);
-  return { kind: 'cut', from: soundEnd, to: size };
+  file.truncate(validEnd);
+  return { kind: 'cut', from: validEnd, to: size };
 }
 
 function discard(files: Files, path: string): void {
   try {
     files.unlink(path);
   } catch {
-    // It may not be there, and the next draft overwrites it anyway.
+    // The draft may not exist, and the next one overwrites it anyway.
   }
 }

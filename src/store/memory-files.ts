@@ -1,18 +1,18 @@
 import { dirname, resolve, sep } from 'node:path';
 import type { Files, FileState, OpenFile } from './files.ts';
 
-/** A file system that is gone with the process, for what must leave no trace on the disk. Only the root is there at first. */
+/** A file system in memory, for data that must not reach the disk. It initially contains only the root directory. */
 export function memoryFiles(): Files {
   const tree = new Tree();
   return {
-    openToRead: (path) => opened(tree, tree.file(path), 'read'),
-    openToAppend: (path) => opened(tree, tree.file(path), 'write'),
-    openToUpdate: (path) => opened(tree, tree.file(path), 'write'),
+    openToRead: (path) => openFile(tree, tree.file(path), 'read'),
+    openToAppend: (path) => openFile(tree, tree.file(path), 'write'),
+    openToUpdate: (path) => openFile(tree, tree.file(path), 'write'),
     create: (path) => {
       const file = tree.has(path) ? tree.file(path) : new MemoryFile(tree.nextInode(), tree.now());
       file.truncate(0, tree.now());
       tree.put(path, file);
-      return opened(tree, file, 'write');
+      return openFile(tree, file, 'write');
     },
     stat: (path) => (tree.has(path) ? tree.node(path).state() : undefined),
     readText: (path) => tree.file(path).bytes().toString(),
@@ -59,7 +59,7 @@ class MemoryDirectory {
 class MemoryFile {
   readonly inode: number;
   #modifiedMs: number;
-  #room = Buffer.alloc(0);
+  #buffer = Buffer.alloc(0);
   #size = 0;
 
   constructor(inode: number, now: number) {
@@ -72,18 +72,18 @@ class MemoryFile {
   }
 
   bytes(): Buffer {
-    return this.#room.subarray(0, this.#size);
+    return this.#buffer.subarray(0, this.#size);
   }
 
   write(bytes: Uint8Array, position: number, now: number): number {
     const end = position + bytes.length;
-    if (end > this.#room.length) {
-      // Twice the room at least: to copy everything at every append is quadratic.
-      const room = Buffer.alloc(Math.max(end, 2 * this.#room.length));
-      this.bytes().copy(room);
-      this.#room = room;
+    if (end > this.#buffer.length) {
+      // At least double the capacity: copying everything at every append would be quadratic.
+      const buffer = Buffer.alloc(Math.max(end, 2 * this.#buffer.length));
+      this.bytes().copy(buffer);
+      this.#buffer = buffer;
     }
-    this.#room.set(bytes, position);
+    this.#buffer.set(bytes, position);
     this.#size = Math.max(this.#size, end);
     this.#modifiedMs = now;
     return bytes.length;
@@ -91,7 +91,7 @@ class MemoryFile {
 
   truncate(size: number, now: number): void {
     if (size > this.#size) this.write(Buffer.alloc(size - this.#size), this.#size, now);
-    this.#room.fill(0, size, this.#size);
+    this.#buffer.fill(0, size, this.#size);
     this.#size = size;
     this.#modifiedMs = now;
   }
@@ -99,13 +99,13 @@ class MemoryFile {
 
 type Node = MemoryFile | MemoryDirectory;
 
-/** Which node has which name, by absolute paths. */
+/** The nodes by absolute path. */
 class Tree {
   readonly #nodes = new Map<string, Node>();
   #lastInode = 1;
   #lastMs = 0;
 
-  /** Later than the time before, however quickly they follow: a changed file is known by it. */
+  /** Strictly increasing, because changes to a file are detected by its modification time. */
   now(): number {
     this.#lastMs = Math.max(this.#lastMs + 0.001, Date.now());
     return this.#lastMs;
@@ -140,7 +140,7 @@ class Tree {
     throw systemError('ENOTDIR', path);
   }
 
-  /** Gives a node a name, also one that another had: whoever has that one open keeps it. */
+  /** Stores a node at a path. If it replaces another node, open handles keep that one. */
   put(path: string, node: Node): void {
     this.directory(dirname(resolve(path))).modifiedMs = this.now();
     this.#nodes.set(resolve(path), node);
@@ -159,7 +159,7 @@ class Tree {
       .map((name) => name.slice(start.length));
   }
 
-  /** Only of files: the store gives directories their names once. */
+  /** Supports only files: the store never renames directories. */
   rename(from: string, to: string): void {
     const file = this.file(from);
     if (this.has(to)) this.file(to);
@@ -173,23 +173,23 @@ function isRoot(path: string): boolean {
   return dirname(path) === path;
 }
 
-function opened(tree: Tree, file: MemoryFile, mode: 'read' | 'write'): OpenFile {
+function openFile(tree: Tree, file: MemoryFile, mode: 'read' | 'write'): OpenFile {
   let isOpen = true;
-  const here = (): MemoryFile => {
+  const assertOpen = (): MemoryFile => {
     if (isOpen) return file;
     throw systemError('EBADF', 'a closed file');
   };
-  const writable = (): MemoryFile => {
-    if (mode === 'write') return here();
-    throw systemError('EBADF', 'a file opened to be read');
+  const assertWritable = (): MemoryFile => {
+    if (mode === 'write') return assertOpen();
+    throw systemError('EBADF', 'a file opened for reading');
   };
   return {
-    state: () => here().state(),
-    read: async (target, position) => here().bytes().subarray(position).copy(target),
-    append: (bytes) => writable().write(bytes, file.state().size, tree.now()),
-    overwrite: (bytes, position) => writable().write(bytes, position, tree.now()),
-    truncate: (size) => writable().truncate(size, tree.now()),
-    sync: async () => void here(),
+    state: () => assertOpen().state(),
+    read: async (target, position) => assertOpen().bytes().subarray(position).copy(target),
+    append: (bytes) => assertWritable().write(bytes, file.state().size, tree.now()),
+    overwrite: (bytes, position) => assertWritable().write(bytes, position, tree.now()),
+    truncate: (size) => assertWritable().truncate(size, tree.now()),
+    sync: async () => void assertOpen(),
     close: () => {
       isOpen = false;
     },

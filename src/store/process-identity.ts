@@ -2,57 +2,57 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** One process among all that ever were: a number is given again after a while, and after a restart of the machine. */
+/** Identifies a process uniquely: process ids are reused, also after a reboot. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** As the operating system says it; only ever compared. */
+  /** In the operating system's format; only compared, never parsed. */
   readonly startedAt: string;
   readonly bootId: string;
   readonly host: string;
 }
 
-/** What can be known about a process from here. Of one on another machine nothing can. */
+/** Whether a process is alive. The state of a process on another machine is unknown (`elsewhere`). */
 export type ProcessState = 'alive' | 'dead' | 'elsewhere';
 
-let mine: ProcessIdentity | undefined;
+let identity: ProcessIdentity | undefined;
 
 /** This process. */
 export function thisProcess(): ProcessIdentity {
-  mine ??= {
+  identity ??= {
     pid: process.pid,
-    startedAt: startOf(process.pid) ?? '',
+    startedAt: startTime(process.pid) ?? '',
     bootId: bootId(),
     host: hostname(),
   };
-  return mine;
+  return identity;
 }
 
-export function stateOfProcess(of: ProcessIdentity): ProcessState {
-  const here = thisProcess();
-  if (of.host !== here.host) return 'elsewhere';
-  if (of.bootId !== here.bootId) return 'dead';
-  return startOf(of.pid) === of.startedAt ? 'alive' : 'dead';
+export function processState(of: ProcessIdentity): ProcessState {
+  const current = thisProcess();
+  if (of.host !== current.host) return 'elsewhere';
+  if (of.bootId !== current.bootId) return 'dead';
+  return startTime(of.pid) === of.startedAt ? 'alive' : 'dead';
 }
 
-/** Tells a process from all others that have, had or will have its number; undefined if there is no such process. */
-export function processBirth(pid: number): string | undefined {
-  const start = startOf(pid);
+/** A string that differs for all processes that ever have this process id; undefined if there is no such process. */
+export function processInstanceId(pid: number): string | undefined {
+  const start = startTime(pid);
   return start === undefined ? undefined : `${bootId()} ${start}`;
 }
 
-/** Undefined if there is no such process, or only its exit code is left of it. */
-function startOf(pid: number): string | undefined {
-  return process.platform === 'linux' ? startInProc(pid) : startByPs(pid);
+/** The start time of a process; undefined if it does not exist or is a zombie. */
+function startTime(pid: number): string | undefined {
+  return process.platform === 'linux' ? startTimeFromProc(pid) : startTimeFromPs(pid);
 }
 
-function startInProc(pid: number): string | undefined {
+function startTimeFromProc(pid: number): string | undefined {
   const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The second field is the program's name, in parentheses and with whatever it likes inside.
+  // The second field is the program's name in parentheses, which may itself contain parentheses and spaces.
   const [state, ...fields] = text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? [];
   return state === undefined || state === 'Z' || state === 'X' ? undefined : fields[18];
 }
 
-function startByPs(pid: number): string | undefined {
+function startTimeFromPs(pid: number): string | undefined {
   const text = attempt(() => run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]))?.trim();
   const [, state, start] = /^(\S+)\s+(.+)$/.exec(text ?? '') ?? [];
   return state === undefined || state.startsWith('Z') ? undefined : start;
@@ -67,7 +67,7 @@ function bootId(): string {
 }
 
 function run(program: string, args: readonly string[]): string {
-  // The clock's language and zone are part of what `ps` prints, and two processes may have different ones.
+  // The output of `ps` depends on locale and time zone, which may differ between processes.
   const env = { PATH: '/bin:/usr/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' };
   return execFileSync(program, args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'ignore'] });
 }

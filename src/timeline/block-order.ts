@@ -1,4 +1,4 @@
-/** What blocks left behind, in the order of the blocks' indices: blocks may end in another order than they began. */
+/** Collects one value per block, ordered by block index: blocks may end in another order than they started. */
 export class BlockOrder<Value> {
   #entries: { readonly index: number; readonly value: Value }[] = [];
 

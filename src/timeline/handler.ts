@@ -1,20 +1,19 @@
 import type { EventOf, Kind } from './kind.ts';
 
 /**
- * Something that follows one kind of event. A block handler gets a scope of its own for every block, from the block's
- * start to its stop or abort; a meta handler gets one when it is registered and keeps it.
+ * Handles one kind of event. A block handler gets a new scope for every block, from its start to its stop or abort; a meta
+ * handler gets one scope when it is registered.
  *
- * A scope is an object because the handler fills it in place. Handlers are synchronous: the next event does not wait.
+ * A scope is an object because the handler mutates it. Handlers are synchronous.
  */
 export interface Handler<K extends Kind, Scope extends object | undefined = undefined> {
   readonly kind: K;
-  // Properties, not methods: a method's parameters are compared both ways, and a handler that only takes a part of
-  // its events or scope would compile.
+  // Properties, not methods: method parameters are bivariant, so a handler that accepts only some of its events would compile.
   readonly scope: () => Scope;
   readonly onEvent: (scope: Scope, event: EventOf<K>) => void;
 }
 
-/** Makes a handler on the spot: of a function when it needs no scope, of a scope and a function when it does. */
+/** Creates a handler from a function, or from a scope factory and a function. */
 export function handler<K extends Kind>(kind: K, onEvent: (event: EventOf<K>) => void): Handler<K>;
 export function handler<K extends Kind, Scope extends object>(
   kind: K,

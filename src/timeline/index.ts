@@ -1,4 +1,4 @@
-/** Typed handlers for an answer as it streams in: each block has its scope, each event its place in the order. */
+/** Dispatches the events of a streamed answer to typed handlers, with one scope per block. */
 export { type Handler, handler } from './handler.ts';
 export type {
   BlockEnd,

@@ -1,9 +1,9 @@
 import type { ErrorEvent, PingEvent, Seal, StatusEvent, StopReason, UsageEvent } from '../llm/index.ts';
 
-/** What a handler can be for. A kind decides only the type of the event; the scope is the handler's own affair. */
+/** The kinds of events that handlers can register for. A kind determines the type of the event, not of the scope. */
 export type Kind = keyof Events;
 
-/** What a handler of this kind receives. */
+/** The event type of a kind. */
 export type EventOf<K extends Kind> = Events[K];
 
 interface Events {
@@ -16,7 +16,7 @@ interface Events {
   readonly 'tool-use-block': ToolUseBlockEvent;
 }
 
-/** The life of a block of text: of the model's own, or of a tool's result, which `source` tells apart. */
+/** The events of a text block. `source` says whether the text is the model's or a tool result. */
 export type TextBlockEvent = TextOrigin &
   (
     | { readonly type: 'start'; readonly index: number }
@@ -25,14 +25,14 @@ export type TextBlockEvent = TextOrigin &
     | { readonly type: 'abort'; readonly index: number; readonly reason: string }
   );
 
-/** The life of a block of the model's reasoning. */
+/** The events of a block of the model's reasoning. */
 export type ThinkingBlockEvent =
   | { readonly type: 'start'; readonly index: number }
   | { readonly type: 'delta'; readonly index: number; readonly text: string }
   | ({ readonly type: 'stop'; readonly index: number } & BlockEnd)
   | { readonly type: 'abort'; readonly index: number; readonly reason: string };
 
-/** The life of a tool call. Every event names the call, so that a handler without a scope can tell calls apart. */
+/** The events of a tool call. Every event has the call's id and name, so that a handler needs no scope to identify it. */
 export type ToolUseBlockEvent = ToolUseHead &
   (
     | { readonly type: 'start'; readonly index: number }
@@ -41,7 +41,7 @@ export type ToolUseBlockEvent = ToolUseHead &
     | { readonly type: 'abort'; readonly index: number; readonly reason: string }
   );
 
-/** What may come with the end of a block; see BlockStop. */
+/** Optional data at the end of a block; see BlockStop. */
 export interface BlockEnd {
   readonly stopReason?: StopReason;
   readonly seal?: Seal;

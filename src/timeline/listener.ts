@@ -1,18 +1,18 @@
 import type { Handler } from './handler.ts';
 import type { EventOf, Kind } from './kind.ts';
 
-/** A handler together with one scope. The scope's type ends here, so handlers of any scope fit in one list. */
+/** A handler bound to one scope. It hides the type of the scope, so that one list can hold all handlers of a kind. */
 export interface Listener<Event> {
   deliver(event: Event): void;
 }
 
-/** Starts a handler on one more block, with a fresh scope. */
-export type Begin<Event> = () => Listener<Event>;
+/** Creates a listener with a new scope for one block. */
+export type ListenerFactory<Event> = () => Listener<Event>;
 
-/** Where the errors of handlers go. */
+/** Receives the errors that handlers throw. */
 export type HandlerErrorSink = (error: unknown, kind: Kind) => void;
 
-/** A listener that keeps its handler's errors from the other handlers. */
+/** Creates a listener that passes its handler's errors to `onError` instead of throwing. */
 export function listen<K extends Kind, Scope extends object | undefined>(
   handler: Handler<K, Scope>,
   onError: HandlerErrorSink,
@@ -20,8 +20,8 @@ export function listen<K extends Kind, Scope extends object | undefined>(
   return new ScopedListener(handler, handler.scope(), onError);
 }
 
-/** As `listen`, for the middle of a stream: a handler that cannot make its scope sits this block out. */
-export function listenOrSitOut<K extends Kind, Scope extends object | undefined>(
+/** Like `listen`, but a handler whose scope factory throws skips this block. */
+export function listenOrSkipBlock<K extends Kind, Scope extends object | undefined>(
   handler: Handler<K, Scope>,
   onError: HandlerErrorSink,
 ): Listener<EventOf<K>> {
@@ -29,7 +29,7 @@ export function listenOrSitOut<K extends Kind, Scope extends object | undefined>
     return listen(handler, onError);
   } catch (error) {
     onError(error, handler.kind);
-    return SILENT;
+    return NO_LISTENER;
   }
 }
 
@@ -53,4 +53,4 @@ class ScopedListener<K extends Kind, Scope extends object | undefined> implement
   }
 }
 
-const SILENT: Listener<unknown> = { deliver: () => {} };
+const NO_LISTENER: Listener<unknown> = { deliver: () => {} };

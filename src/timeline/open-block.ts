@@ -7,7 +7,7 @@ import type {
   ToolUseBlockEvent,
   ToolUseHead,
 } from './kind.ts';
-import type { Begin, Listener } from './listener.ts';
+import type { ListenerFactory, Listener } from './listener.ts';
 
 /** A block between its start and its stop or abort. */
 export interface OpenBlock {
@@ -18,23 +18,23 @@ export interface OpenBlock {
   abort(reason: string): void;
 }
 
-/** A block that handlers hear of. It holds their scopes, which is why a scope lives exactly as long as its block. */
-abstract class HeardBlock<Event> implements OpenBlock {
+/** A block whose events are delivered to handlers. It holds their scopes, so a scope lives as long as its block. */
+abstract class HandledBlock<Event> implements OpenBlock {
   abstract readonly type: BlockType;
   readonly index: number;
   /** All handlers of this kind; the list grows when one is registered. */
-  readonly #handlers: readonly Begin<Event>[];
-  /** One for each handler that has begun, in the same order. */
+  readonly #handlers: readonly ListenerFactory<Event>[];
+  /** One for each handler that has received the start, in the same order. */
   readonly #listeners: Listener<Event>[] = [];
   #closed = false;
 
-  constructor(index: number, handlers: readonly Begin<Event>[]) {
+  constructor(index: number, handlers: readonly ListenerFactory<Event>[]) {
     this.index = index;
     this.#handlers = handlers;
   }
 
   start(): void {
-    this.#admit(this.startEvent());
+    this.#addListeners(this.startEvent());
   }
 
   stop(event: BlockStop): void {
@@ -49,24 +49,24 @@ abstract class HeardBlock<Event> implements OpenBlock {
   protected abstract stopEvent(event: BlockStop): Event;
   protected abstract abortEvent(reason: string): Event;
 
-  /** Whether a delta would reach anyone. Handlers registered since the last one get their start first. */
-  protected isHeard(): boolean {
-    if (this.#listeners.length < this.#handlers.length) this.#admit(this.startEvent());
+  /** Whether there are listeners. Handlers that were registered since the last delta get their start first. */
+  protected hasListeners(): boolean {
+    if (this.#listeners.length < this.#handlers.length) this.#addListeners(this.startEvent());
     return this.#listeners.length > 0;
   }
 
   protected deliver(event: Event): void {
     for (const listener of this.#listeners) {
-      // A handler may have aborted the block just now; the others have then seen its end already.
+      // A handler may have aborted the block; the other handlers have then received the abort already.
       if (this.#closed) return;
       listener.deliver(event);
     }
   }
 
-  #admit(start: Event): void {
-    for (const begin of this.#handlers.slice(this.#listeners.length)) {
+  #addListeners(start: Event): void {
+    for (const createListener of this.#handlers.slice(this.#listeners.length)) {
       if (this.#closed) return;
-      const listener = begin();
+      const listener = createListener();
       this.#listeners.push(listener);
       listener.deliver(start);
     }
@@ -78,20 +78,20 @@ abstract class HeardBlock<Event> implements OpenBlock {
   }
 }
 
-export class TextBlock extends HeardBlock<TextBlockEvent> {
+export class TextBlock extends HandledBlock<TextBlockEvent> {
   readonly type: 'text' | 'tool-result';
   readonly #origin: TextOrigin;
 
-  constructor(index: number, origin: TextOrigin, handlers: readonly Begin<TextBlockEvent>[]) {
+  constructor(index: number, origin: TextOrigin, handlers: readonly ListenerFactory<TextBlockEvent>[]) {
     super(index, handlers);
     this.type = origin.source === 'model' ? 'text' : 'tool-result';
     this.#origin = origin;
   }
 
   delta(text: string): void {
-    if (!this.isHeard()) return;
+    if (!this.hasListeners()) return;
     const origin = this.#origin;
-    // Written out because this is the hot path: a spread costs more than all the rest.
+    // Written out because this is the hot path: a spread costs more than the rest of the function.
     if (origin.source === 'model') this.deliver({ type: 'delta', index: this.index, source: 'model', text });
     else
       this.deliver({
@@ -108,7 +108,7 @@ export class TextBlock extends HeardBlock<TextBlockEvent> {
   }
 
   protected stopEvent(event: BlockStop): TextBlockEvent {
-    return { type: 'stop', index: this.index, ...this.#origin, ...endOf(event) };
+    return { type: 'stop', index: this.index, ...this.#origin, ...blockEnd(event) };
   }
 
   protected abortEvent(reason: string): TextBlockEvent {
@@ -116,11 +116,11 @@ export class TextBlock extends HeardBlock<TextBlockEvent> {
   }
 }
 
-export class ThinkingBlock extends HeardBlock<ThinkingBlockEvent> {
+export class ThinkingBlock extends HandledBlock<ThinkingBlockEvent> {
   readonly type = 'thinking';
 
   delta(text: string): void {
-    if (this.isHeard()) this.deliver({ type: 'delta', index: this.index, text });
+    if (this.hasListeners()) this.deliver({ type: 'delta', index: this.index, text });
   }
 
   protected startEvent(): ThinkingBlockEvent {
@@ -128,7 +128,7 @@ export class ThinkingBlock extends HeardBlock<ThinkingBlockEvent> {
   }
 
   protected stopEvent(event: BlockStop): ThinkingBlockEvent {
-    return { type: 'stop', index: this.index, ...endOf(event) };
+    return { type: 'stop', index: this.index, ...blockEnd(event) };
   }
 
   protected abortEvent(reason: string): ThinkingBlockEvent {
@@ -136,19 +136,19 @@ export class ThinkingBlock extends HeardBlock<ThinkingBlockEvent> {
   }
 }
 
-export class ToolUseBlock extends HeardBlock<ToolUseBlockEvent> {
+export class ToolUseBlock extends HandledBlock<ToolUseBlockEvent> {
   readonly type = 'tool-use';
   readonly #id: string;
   readonly #name: string;
 
-  constructor(index: number, head: ToolUseHead, handlers: readonly Begin<ToolUseBlockEvent>[]) {
+  constructor(index: number, head: ToolUseHead, handlers: readonly ListenerFactory<ToolUseBlockEvent>[]) {
     super(index, handlers);
     this.#id = head.id;
     this.#name = head.name;
   }
 
   delta(json: string): void {
-    if (!this.isHeard()) return;
+    if (!this.hasListeners()) return;
     this.deliver({ type: 'input-json', index: this.index, id: this.#id, name: this.#name, json });
   }
 
@@ -157,10 +157,10 @@ export class ToolUseBlock extends HeardBlock<ToolUseBlockEvent> {
   }
 
   protected stopEvent(event: BlockStop): ToolUseBlockEvent {
-    // The id stays what the start said, for whoever keeps calls by id. A block without a start may learn its tool's
-    // name only here, and without a name the call would be lost.
+    // The id stays the one of the start event, because handlers may key calls by id. A block without a start may receive
+    // its tool name only here.
     const name = this.#name === '' && event.blockType === 'tool-use' ? event.name : this.#name;
-    return { type: 'stop', index: this.index, id: this.#id, name, ...endOf(event) };
+    return { type: 'stop', index: this.index, id: this.#id, name, ...blockEnd(event) };
   }
 
   protected abortEvent(reason: string): ToolUseBlockEvent {
@@ -168,7 +168,7 @@ export class ToolUseBlock extends HeardBlock<ToolUseBlockEvent> {
   }
 }
 
-/** What the provider did itself: on the books, so that its end is known, but heard by nobody. */
+/** Something that the provider did itself. It is tracked so that its end is recognized, but no handler receives it. */
 export class OpaqueBlock implements OpenBlock {
   readonly type = 'opaque';
   readonly index: number;
@@ -182,7 +182,7 @@ export class OpaqueBlock implements OpenBlock {
   abort(): void {}
 }
 
-function endOf({ stopReason, seal }: BlockStop): BlockEnd {
+function blockEnd({ stopReason, seal }: BlockStop): BlockEnd {
   return {
     ...(stopReason === undefined ? {} : { stopReason }),
     ...(seal === undefined ? {} : { seal }),

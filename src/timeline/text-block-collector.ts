@@ -1,17 +1,17 @@
 import { BlockOrder } from './block-order.ts';
-import { GrowingText } from './growing-text.ts';
+import { TextBuffer } from './text-buffer.ts';
 import { type Handler, handler } from './handler.ts';
 import type { TextBlockEvent } from './kind.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Collects the text of each completed block of the model, in block order. Empty blocks and tool results are left out. */
-export class TextBlockCollector implements Handler<'text-block', GrowingText> {
+export class TextBlockCollector implements Handler<'text-block', TextBuffer> {
   readonly kind = 'text-block';
   readonly #collected = new BlockOrder<string>();
 
   /**
-   * Registers the collector so that requests stay apart: text of a cancelled one is dropped at once, text of a failed
-   * one is there to be continued from until it is taken or the next request starts.
+   * Registers the collector and clears it between requests: text of a cancelled request is dropped immediately, text of a
+   * failed request stays until it is taken or the next request starts.
    */
   attach(timeline: Timeline): this {
     timeline.onTextBlock(this).onStatus(
@@ -40,11 +40,11 @@ export class TextBlockCollector implements Handler<'text-block', GrowingText> {
     this.#collected.clear();
   }
 
-  scope(): GrowingText {
-    return new GrowingText();
+  scope(): TextBuffer {
+    return new TextBuffer();
   }
 
-  onEvent(scope: GrowingText, event: TextBlockEvent): void {
+  onEvent(scope: TextBuffer, event: TextBlockEvent): void {
     if (event.source !== 'model') return;
     if (event.type === 'delta') scope.add(event.text);
     else if (event.type === 'stop') this.#collect(event.index, scope.toString());

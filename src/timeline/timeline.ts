@@ -14,22 +14,28 @@ import type {
 } from '../llm/index.ts';
 import type { Handler } from './handler.ts';
 import type { EventOf, Kind, TextBlockEvent, ThinkingBlockEvent, ToolUseBlockEvent } from './kind.ts';
-import { type Begin, type HandlerErrorSink, type Listener, listen, listenOrSitOut } from './listener.ts';
+import {
+  type ListenerFactory,
+  type HandlerErrorSink,
+  type Listener,
+  listen,
+  listenOrSkipBlock,
+} from './listener.ts';
 import { OpaqueBlock, type OpenBlock, TextBlock, ThinkingBlock, ToolUseBlock } from './open-block.ts';
 
 export interface TimelineOptions {
-  /** Gets what a handler threw; the other handlers have the event all the same. Default: a process warning. */
+  /** Receives errors thrown by handlers; the other handlers still receive the event. Default: a process warning. */
   readonly onHandlerError?: (error: unknown, kind: Kind) => void;
-  /** Gets what could not be dispatched: the stop or abort of a block that is not open. Default: nobody. */
+  /** Receives events that could not be dispatched: the stop or abort of a block that is not open. Default: ignored. */
   readonly onTrace?: (trace: Trace) => void;
 }
 
 /**
- * Hands the events of one answer after another to the handlers registered for their kind, in the order of
- * registration, with a scope for each block.
+ * Dispatches the events of consecutive answers to the handlers of their kind, in the order of registration, with a scope
+ * for each block.
  *
- * Any number of blocks may be open. An index holds one block per kind, because a delta says no more than its kind and
- * its index. Handlers always see a start, then deltas, then one stop or abort, whatever the stream left out.
+ * Any number of blocks may be open. An index can hold one block per kind, because a delta has only a kind and an index.
+ * Handlers always receive a start, then deltas, then one stop or abort, even if the stream omits some of them.
  */
 export class Timeline {
   readonly #onHandlerError: HandlerErrorSink;
@@ -40,9 +46,9 @@ export class Timeline {
   readonly #status: Listener<StatusEvent>[] = [];
   readonly #error: Listener<ErrorEvent>[] = [];
 
-  readonly #textBlock: Begin<TextBlockEvent>[] = [];
-  readonly #thinkingBlock: Begin<ThinkingBlockEvent>[] = [];
-  readonly #toolUseBlock: Begin<ToolUseBlockEvent>[] = [];
+  readonly #textBlock: ListenerFactory<TextBlockEvent>[] = [];
+  readonly #thinkingBlock: ListenerFactory<ThinkingBlockEvent>[] = [];
+  readonly #toolUseBlock: ListenerFactory<ToolUseBlockEvent>[] = [];
 
   readonly #texts = new Map<number, TextBlock>();
   readonly #thoughts = new Map<number, ThinkingBlock>();
@@ -55,7 +61,7 @@ export class Timeline {
     'tool-use': this.#toolUses,
     opaque: this.#opaques,
   };
-  /** All of them, in the order they were opened. */
+  /** All open blocks, in the order in which they were opened. */
   readonly #open = new Set<OpenBlock>();
 
   constructor(options: TimelineOptions = {}) {
@@ -64,37 +70,37 @@ export class Timeline {
   }
 
   onUsage<Scope extends object | undefined>(handler: Handler<'usage', Scope>): this {
-    return this.#keep(this.#usage, handler);
+    return this.#addHandler(this.#usage, handler);
   }
 
   onPing<Scope extends object | undefined>(handler: Handler<'ping', Scope>): this {
-    return this.#keep(this.#ping, handler);
+    return this.#addHandler(this.#ping, handler);
   }
 
   onStatus<Scope extends object | undefined>(handler: Handler<'status', Scope>): this {
-    return this.#keep(this.#status, handler);
+    return this.#addHandler(this.#status, handler);
   }
 
   onError<Scope extends object | undefined>(handler: Handler<'error', Scope>): this {
-    return this.#keep(this.#error, handler);
+    return this.#addHandler(this.#error, handler);
   }
 
-  /** Registered while a block is open, the handler joins it at its next delta, and gets a start first. */
+  /** A handler registered while a block is open receives a start at the block's next delta. */
   onTextBlock<Scope extends object | undefined>(handler: Handler<'text-block', Scope>): this {
-    return this.#keepForBlocks(this.#textBlock, handler);
+    return this.#addBlockHandler(this.#textBlock, handler);
   }
 
-  /** As `onTextBlock`, for the model's reasoning. */
+  /** Like `onTextBlock`, for the model's reasoning. */
   onThinkingBlock<Scope extends object | undefined>(handler: Handler<'thinking-block', Scope>): this {
-    return this.#keepForBlocks(this.#thinkingBlock, handler);
+    return this.#addBlockHandler(this.#thinkingBlock, handler);
   }
 
-  /** As `onTextBlock`, for tool calls. */
+  /** Like `onTextBlock`, for tool calls. */
   onToolUseBlock<Scope extends object | undefined>(handler: Handler<'tool-use-block', Scope>): this {
-    return this.#keepForBlocks(this.#toolUseBlock, handler);
+    return this.#addBlockHandler(this.#toolUseBlock, handler);
   }
 
-  /** The block opened last of those still open. */
+  /** The most recently opened block that is still open. */
   get currentBlock(): { readonly type: BlockType; readonly index: number } | undefined {
     let current: OpenBlock | undefined;
     for (const block of this.#open) current = block;
@@ -102,8 +108,8 @@ export class Timeline {
   }
 
   /**
-   * For whoever reads the stream. A handler may register handlers and abort blocks, but not dispatch: those after it
-   * would hear the inner event before the outer one.
+   * Dispatches one event of the stream. A handler may register handlers and abort blocks, but must not call `dispatch`:
+   * the handlers after it would receive the inner event before the outer one.
    */
   dispatch(event: LlmEvent): void {
     switch (event.type) {
@@ -112,9 +118,9 @@ export class Timeline {
       case 'block-start':
         return this.#start(event);
       case 'block-stop':
-        return this.#take(event)?.stop(event);
+        return this.#removeEnded(event)?.stop(event);
       case 'block-abort':
-        return this.#take(event)?.abort(event.reason);
+        return this.#removeEnded(event)?.abort(event.reason);
       case 'usage':
         return deliver(this.#usage, event);
       case 'ping':
@@ -122,8 +128,8 @@ export class Timeline {
       case 'error':
         return deliver(this.#error, event);
       case 'status':
-        // No block outlives its request. Otherwise a delta of the next one could land in what this one left open.
-        if (event.status !== 'completed') this.abortCurrentBlock(ABORTED_BY[event.status]);
+        // Abort open blocks, so that a delta of the next request cannot be added to a block of this one.
+        if (event.status !== 'completed') this.abortCurrentBlock(ABORT_REASONS[event.status]);
         return deliver(this.#status, event);
     }
   }
@@ -132,12 +138,12 @@ export class Timeline {
     for (const event of events) this.dispatch(event);
   }
 
-  /** Aborts what is in progress, in the order it was opened: every open block, since more than one can be. */
+  /** Aborts all open blocks, in the order in which they were opened. */
   abortCurrentBlock(reason: string): void {
-    for (const block of this.#open) if (this.#forget(block)) block.abort(reason);
+    for (const block of this.#open) if (this.#remove(block)) block.abort(reason);
   }
 
-  #keep<K extends Kind, Scope extends object | undefined>(
+  #addHandler<K extends Kind, Scope extends object | undefined>(
     listeners: Listener<EventOf<K>>[],
     handler: Handler<K, Scope>,
   ): this {
@@ -145,11 +151,11 @@ export class Timeline {
     return this;
   }
 
-  #keepForBlocks<K extends Kind, Scope extends object | undefined>(
-    handlers: Begin<EventOf<K>>[],
+  #addBlockHandler<K extends Kind, Scope extends object | undefined>(
+    handlers: ListenerFactory<EventOf<K>>[],
     handler: Handler<K, Scope>,
   ): this {
-    handlers.push(() => listenOrSitOut(handler, this.#onHandlerError));
+    handlers.push(() => listenOrSkipBlock(handler, this.#onHandlerError));
     return this;
   }
 
@@ -175,7 +181,7 @@ export class Timeline {
     }
   }
 
-  /** A delta without its block opens it: some providers never say that a block starts. */
+  /** A delta opens its block if necessary: some providers send no block start. */
   #delta({ index, delta }: BlockDelta): void {
     switch (delta.type) {
       case 'text':
@@ -201,18 +207,18 @@ export class Timeline {
 
   #openBlock<Block extends OpenBlock>(blocks: Map<number, Block>, block: Block): Block {
     const before = blocks.get(block.index);
-    if (before !== undefined && this.#forget(before)) before.abort('restarted');
+    if (before !== undefined && this.#remove(before)) before.abort('restarted');
     blocks.set(block.index, block);
     this.#open.add(block);
     block.start();
     return block;
   }
 
-  /** Takes the block that an event ends off the books, before its handlers hear of it. */
-  #take(event: BlockStop | BlockAbort): OpenBlock | undefined {
+  /** Removes and returns the block that an event ends. It is removed before its handlers are called. */
+  #removeEnded(event: BlockStop | BlockAbort): OpenBlock | undefined {
     const block = this.#blocks[event.blockType].get(event.index);
     if (block?.type === event.blockType) {
-      this.#forget(block);
+      this.#remove(block);
       return block;
     }
     const preview = JSON.stringify(event).slice(0, 512);
@@ -220,14 +226,14 @@ export class Timeline {
     return undefined;
   }
 
-  /** Whether the block was open until now. */
-  #forget(block: OpenBlock): boolean {
+  /** Returns whether the block was open. */
+  #remove(block: OpenBlock): boolean {
     this.#blocks[block.type].delete(block.index);
     return this.#open.delete(block);
   }
 }
 
-const ABORTED_BY = {
+const ABORT_REASONS = {
   started: 'another request started',
   cancelled: 'cancelled',
   failed: 'the request failed',
@@ -238,15 +244,15 @@ function deliver<Event>(listeners: readonly Listener<Event>[], event: Event): vo
 }
 
 /**
- * A warning, because a broken handler may neither stop the answer nor stay unseen; and each text once, because what
- * fails at one delta mostly fails at all of them.
+ * Emits a process warning, because a failing handler must neither stop the answer nor stay unnoticed. Each text is emitted
+ * once, because a handler that fails at one delta usually fails at all of them.
  */
 function warnOnce(): HandlerErrorSink {
-  const said = new Set<string>();
+  const emitted = new Set<string>();
   return (error, kind) => {
     const warning = `A ${kind} handler threw ${inspect(error)}`;
-    if (said.has(warning)) return;
-    said.add(warning);
+    if (emitted.has(warning)) return;
+    emitted.add(warning);
     process.emitWarning(warning, 'TimelineHandlerWarning');
   };
 }

@@ -1,11 +1,11 @@
-import { readArguments, type Seal } from '../llm/index.ts';
+import { parseArguments, type Seal } from '../llm/index.ts';
 import { BlockOrder } from './block-order.ts';
-import { GrowingText } from './growing-text.ts';
+import { TextBuffer } from './text-buffer.ts';
 import { type Handler, handler } from './handler.ts';
 import type { ToolUseBlockEvent } from './kind.ts';
 import type { Timeline } from './timeline.ts';
 
-/** A call that the model completed. Its input is there only once `invalid` has been ruled out. */
+/** A completed call of the model. `input` is available only if `invalid` is undefined. */
 export type ToolCall = ValidToolCall | InvalidToolCall;
 
 export interface ValidToolCall extends CallText {
@@ -13,30 +13,30 @@ export interface ValidToolCall extends CallText {
   readonly invalid?: never;
 }
 
-/** A call whose arguments are no JSON object: for the model to be told, not for a tool to run. */
+/** A call whose arguments are not a JSON object. It is reported to the model and not run. */
 export interface InvalidToolCall extends CallText {
-  /** What is wrong with the arguments, in words for the model. */
+  /** The problem with the arguments, worded for the model. */
   readonly invalid: string;
   readonly input?: never;
 }
 
-/** The arguments of a call, of which only the tool knows what they should be. */
+/** The arguments of a call, to be validated by the tool. */
 export type ToolInput = { readonly [key: string]: unknown };
 
 interface CallText {
   readonly id: string;
   readonly name: string;
-  /** As the model wrote them; `{}` where it wrote nothing. */
+  /** As the model wrote them; `{}` if it wrote nothing. */
   readonly arguments: string;
   readonly seal?: Seal;
 }
 
-/** Collects the completed tool calls in block order, which is the order in which the model made them. */
-export class ToolCallCollector implements Handler<'tool-use-block', GrowingText> {
+/** Collects the completed tool calls in block order. */
+export class ToolCallCollector implements Handler<'tool-use-block', TextBuffer> {
   readonly kind = 'tool-use-block';
   readonly #collected = new BlockOrder<ToolCall>();
 
-  /** Registers the collector so that requests stay apart: the calls of a cancelled or failed one are dropped at once. */
+  /** Registers the collector and drops the calls of cancelled and failed requests. */
   attach(timeline: Timeline): this {
     timeline.onToolUseBlock(this).onStatus(
       handler('status', ({ status }) => {
@@ -64,11 +64,11 @@ export class ToolCallCollector implements Handler<'tool-use-block', GrowingText>
     this.#collected.clear();
   }
 
-  scope(): GrowingText {
-    return new GrowingText();
+  scope(): TextBuffer {
+    return new TextBuffer();
   }
 
-  onEvent(scope: GrowingText, event: ToolUseBlockEvent): void {
+  onEvent(scope: TextBuffer, event: ToolUseBlockEvent): void {
     if (event.type === 'input-json') scope.add(event.json);
     else if (event.type === 'stop') this.#collected.add(event.index, toolCall(event, scope.toString()));
   }
@@ -77,7 +77,7 @@ export class ToolCallCollector implements Handler<'tool-use-block', GrowingText>
 function toolCall({ id, name, seal }: ToolUseBlockEvent & { type: 'stop' }, json: string): ToolCall {
   const text = json.trim() === '' ? '{}' : json;
   const call = { id, name, arguments: text, ...(seal === undefined ? {} : { seal }) };
-  const read = readArguments(text);
+  const read = parseArguments(text);
   if ('reason' in read) {
     const problem = read.problem === 'too-deep' ? 'nested too deep' : 'not valid JSON';
     return { ...call, invalid: `The arguments are ${problem}: ${read.reason}` };

@@ -22,7 +22,7 @@ const required = {
 };
 const optional = {
   timeout: shape.described(
-    shape.ruled(shape.count(1), (seconds) =>
+    shape.refined(shape.integerFrom(1), (seconds) =>
       seconds > MAX_SECONDS ? `is in seconds, ${MAX_SECONDS} at most` : undefined,
     ),
     `In seconds; default ${DEFAULT_SECONDS}, at most ${MAX_SECONDS}. The command is ended when the time is over.`,
@@ -32,7 +32,7 @@ const optional = {
  * A program that calls the tool directly may want the outputs separately, without their order. Not offered to
  * models.
  */
-const input = shape.fields(required, { ...optional, apart: shape.flag });
+const input = shape.fields(required, { ...optional, apart: shape.boolean });
 type Input = shape.ValueOf<typeof input>;
 
 const tool = defineTool({

@@ -18,16 +18,16 @@ const ALL = 'Replace every occurrence. Without it, old must be in the file exact
 
 const editShape = shape.fields(
   { old: nonEmptyText(OLD), new: shape.described(shape.anyText, NEW) },
-  { all: shape.described(shape.flag, ALL) },
+  { all: shape.described(shape.boolean, ALL) },
 );
 
-const input = shape.ruled(
+const input = shape.refined(
   shape.fields(
     { path: pathArgument('The file: relative to the working directory or absolute; ~ is not expanded.') },
     {
       old: nonEmptyText(OLD),
       new: shape.described(shape.anyText, NEW),
-      all: shape.described(shape.flag, ALL),
+      all: shape.described(shape.boolean, ALL),
       edits: shape.described(
         shape.listOf(editShape),
         'Instead of old and new: several replacements in this file, applied in order, all or none.',

@@ -23,7 +23,7 @@ const input = shape.fields(
   {
     path: pathArgument('The directory to search; default: the working directory. ~ is not expanded.'),
     limit: shape.described(
-      shape.count(1),
+      shape.integerFrom(1),
       `How many files to list: default ${DEFAULT_LIMIT}, at most ${MAX_LIMIT}.`,
     ),
   },

@@ -34,14 +34,14 @@ const input = shape.fields(
       shape.text('a pattern'),
       'Which files to search: *.ts for names at any depth, src/**/*.{ts,tsx} for paths from the directory on, !*.test.ts for all others.',
     ),
-    ignoreCase: shape.described(shape.flag, 'Whether to ignore case.'),
-    literal: shape.described(shape.flag, 'Whether the pattern is literal text, not a regular expression.'),
+    ignoreCase: shape.described(shape.boolean, 'Whether to ignore case.'),
+    literal: shape.described(shape.boolean, 'Whether the pattern is literal text, not a regular expression.'),
     context: shape.described(
-      shape.count(0),
+      shape.integerFrom(0),
       `How many lines to show around each match; at most ${MAX_CONTEXT}.`,
     ),
     limit: shape.described(
-      shape.count(1),
+      shape.integerFrom(1),
       `How many matches to show: default ${DEFAULT_LIMIT}, at most ${MAX_LIMIT}.`,
     ),
   },

@@ -21,7 +21,7 @@ export function absolutePath(path: string, cwd: string): string {
 /** Text that must not be empty, but may be blank. */
 export function nonEmptyText(description: string): shape.Shape<string> {
   return shape.described(
-    shape.ruled(shape.anyText, (value) => (value === '' ? 'must not be empty' : undefined)),
+    shape.refined(shape.anyText, (value) => (value === '' ? 'must not be empty' : undefined)),
     description,
   );
 }

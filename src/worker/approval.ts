@@ -3,22 +3,22 @@ import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
 /**
- * Asks whether a call may run. Given by whoever owns the policy and the people to ask; the worker knows neither. For a call
- * that a person has to decide it returns a `PendingApproval`, so that the questions of a turn can be raised in call order.
+ * Decides whether a call may run. Provided by the owner of the policy; the worker knows neither the policy nor the users.
+ * For a call that a person must decide, it returns a `PendingApproval`, so that the worker can ask in call order.
  */
-export type Approve = (question: Question, signal: AbortSignal) => Promise<Approval | PendingApproval>;
+export type Approve = (question: ApprovalRequest, signal: AbortSignal) => Promise<Approval | PendingApproval>;
 
-/** A question that has not been raised. `ask` raises it before it returns; the worker calls it in call order. */
+/** An approval that has not been requested yet. `ask` requests it before it returns; the worker calls it in call order. */
 export interface PendingApproval {
   readonly ask: () => Promise<Approval>;
 }
 
-export interface Question {
+export interface ApprovalRequest {
   readonly call: CallLine;
   readonly prepared: PreparedCall;
-  /** The same call with other arguments, JSON text. */
+  /** Prepares the same call with other arguments (JSON text). */
   readonly prepare: (args: string) => PreparedCall | InvalidCall;
-  /** What hooks said; it may make the answer stricter, or spare a person the question, never overrule a denial. */
+  /** The verdict of the hooks. It can make the decision stricter or approve the call, but never override a denial. */
   readonly advice: HookVerdict | undefined;
 }
 
@@ -31,9 +31,9 @@ export type Approval =
       readonly prepareReadOnly?: ToolContext['prepareReadOnly'];
       /** The arguments as a person changed them, JSON text, already judged. */
       readonly arguments?: string;
-      /** Whether a person, or a rule for this very call, has allowed it: it was not merely harmless. */
+      /** Whether a person or a rule for this call allowed it, as opposed to a call that needs no approval. */
       readonly approved?: boolean;
     }
-  /** The reason becomes the result that the model reads. */
+  /** The reason is the result that the model receives. */
   | { readonly decision: 'deny'; readonly reason: string }
   | { readonly decision: 'pause' };

@@ -1,18 +1,18 @@
-import { AnswerItems, type Failure, type Item, textContent, textOf, type Usage } from '../llm/index.ts';
+import { AnswerItems, type Failure, type Item, textContent, contentText, type Usage } from '../llm/index.ts';
 import type { CompactionResult } from './event.ts';
-import { withInterruptions } from './interruption.ts';
+import { markInterruptions } from './interruption.ts';
 import type { TurnSettings } from './settings.ts';
-import { estimateTokens, tokensOf } from './tokens.ts';
+import { estimateTokens, itemTokens } from './tokens.ts';
 
 export interface CompactionPolicy {
   readonly auto: boolean;
-  /** The newest items, about so many tokens, stay as they are. */
+  /** The newest items up to about this many tokens are kept unchanged. */
   readonly keepTokens: number;
 }
 
 export const DEFAULT_COMPACTION: CompactionPolicy = { auto: true, keepTokens: 20_000 };
 
-/** Whether the context is so full that the next answer may not fit. An unknown window is never full. */
+/** Whether the next answer may exceed the context window. Always false for an unknown window. */
 export function isNearLimit(contextTokens: number, window: number | undefined): boolean {
   return (
     window !== undefined &&
@@ -21,36 +21,36 @@ export function isNearLimit(contextTokens: number, window: number | undefined): 
 }
 
 /**
- * The first item that stays. An answer is never parted, nor a call from its result; 0 means that there is nothing to
- * summarise.
+ * The index of the first item to keep. Neither an answer nor a call and its result are split. 0 means that there is nothing
+ * to summarize.
  */
-export function cutPoint(items: readonly Item[], keepTokens: number): number {
-  let room = keepTokens;
-  let wanted = items.length;
+export function findCutPoint(items: readonly Item[], keepTokens: number): number {
+  let remaining = keepTokens;
+  let index = items.length;
   for (const item of items.toReversed()) {
-    room -= tokensOf(item);
-    if (room < 0) break;
-    wanted -= 1;
+    remaining -= itemTokens(item);
+    if (remaining < 0) break;
+    index -= 1;
   }
-  for (let at = wanted; at > 0; at--) if (isClean(items, at)) return at;
+  for (let at = index; at > 0; at--) if (isValidCut(items, at)) return at;
   return 0;
 }
 
-/** Whether an input or an answer begins here, and every call before has its result before. */
-function isClean(items: readonly Item[], at: number): boolean {
-  const [before, here] = [items[at - 1], items[at]];
-  if (before === undefined || here === undefined || here.type === 'tool-result') return false;
-  if (!isInput(here) && !isInput(before) && before.type !== 'tool-result') return false;
-  const past = items.slice(0, at);
-  const answered = new Set(past.flatMap((item) => (item.type === 'tool-result' ? [item.callId] : [])));
-  return past.every((item) => item.type !== 'tool-call' || answered.has(item.callId));
+/** Whether an input or an answer starts here, and every earlier call has its result before this index. */
+function isValidCut(items: readonly Item[], at: number): boolean {
+  const [before, first] = [items[at - 1], items[at]];
+  if (before === undefined || first === undefined || first.type === 'tool-result') return false;
+  if (!isInput(first) && !isInput(before) && before.type !== 'tool-result') return false;
+  const earlier = items.slice(0, at);
+  const answered = new Set(earlier.flatMap((item) => (item.type === 'tool-result' ? [item.callId] : [])));
+  return earlier.every((item) => item.type !== 'tool-call' || answered.has(item.callId));
 }
 
 function isInput(item: Item): boolean {
   return item.type === 'message' && item.role !== 'assistant';
 }
 
-/** Whether somebody was answered, and no call is open: then there is something to summarise. */
+/** Whether there is an answer and no open call, so that there is something to summarize. */
 function isExchange(items: readonly Item[]): boolean {
   const results = new Set(items.flatMap((item) => (item.type === 'tool-result' ? [item.callId] : [])));
   const isOpen = (item: Item): boolean => item.type === 'tool-call' && !results.has(item.callId);
@@ -58,27 +58,27 @@ function isExchange(items: readonly Item[]): boolean {
   return items.some(isAnswer) && !items.some(isOpen);
 }
 
-export interface Compacted {
+export interface Compaction {
   readonly result: CompactionResult;
-  /** The conversation afterwards; the same as before unless the result says `compacted`. */
+  /** The new conversation; unchanged unless the status is `compacted`. */
   readonly items: readonly Item[];
   readonly usage: Usage | undefined;
 }
 
-/** Has the model summarise all but the newest items. */
+/** Lets the model summarize all but the newest items. */
 export async function compact(
   settings: TurnSettings,
   items: readonly Item[],
   options: {
     readonly keepTokens: number;
     readonly instructions: string | undefined;
-    /** A person asked for it: a conversation that would fit is summarised as a whole. */
+    /** Requested by the user: even a short conversation is summarized, completely. */
     readonly isAsked: boolean;
   },
   signal: AbortSignal,
-): Promise<Compacted> {
-  const fitting = options.isAsked && isExchange(items) ? items.length : 0;
-  const cut = cutPoint(items, options.keepTokens) || fitting;
+): Promise<Compaction> {
+  const wholeConversation = options.isAsked && isExchange(items) ? items.length : 0;
+  const cut = findCutPoint(items, options.keepTokens) || wholeConversation;
   if (cut === 0) return { result: { status: 'skipped' }, items, usage: undefined };
   const { text, failure, usage, cancelled } = await summarise(
     settings,
@@ -98,7 +98,7 @@ export async function compact(
   };
 }
 
-/** How a summary stands in the conversation. */
+/** The item that represents a summary in the conversation. */
 export function summaryItem(summary: string): Item {
   const text = `The conversation before this point was summarised to save space:\n\n<summary>\n${summary}\n</summary>`;
   return { type: 'message', role: 'user', content: textContent(text) };
@@ -117,16 +117,16 @@ async function summarise(
   instructions: string | undefined,
   signal: AbortSignal,
 ): Promise<Summary> {
-  // Half of the window is left for the answer and for what four characters to a token get wrong.
-  const transcript = transcriptOf(withInterruptions(items), (model.contextWindow ?? 100_000) * 2);
-  const prompt = `${transcript}\n\n${TASK}${instructions ? `\n\nPay special attention to this:\n${instructions}` : ''}`;
+  // Half of the window is reserved for the answer and for the error of the token estimate.
+  const transcript = buildTranscript(markInterruptions(items), (model.contextWindow ?? 100_000) * 2);
+  const prompt = `${transcript}\n\n${SUMMARY_TASK}${instructions ? `\n\nPay special attention to this:\n${instructions}` : ''}`;
   const answer = new AnswerItems();
   let failure: Failure | undefined;
   let usage: Usage | undefined;
   let cancelled = false;
   const request = {
     model: model.id,
-    system: ROLE,
+    system: SUMMARY_ROLE,
     items: [userMessage(prompt)],
     maxTokens: Math.min(8192, model.maxOutput ?? 8192),
   };
@@ -140,7 +140,7 @@ async function summarise(
   }
   const text = answer
     .items()
-    .map((item) => (item.type === 'message' ? textOf(item.content) : ''))
+    .map((item) => (item.type === 'message' ? contentText(item.content) : ''))
     .join('')
     .trim();
   if (text === '' && failure === undefined)
@@ -148,10 +148,10 @@ async function summarise(
   return { text, failure, usage, cancelled };
 }
 
-const ROLE =
+const SUMMARY_ROLE =
   'You summarise conversations between a person and a coding agent, so that the agent can go on with the summary alone.';
 
-const TASK = `Summarise the conversation above. Keep what is needed to go on: what the person wants and decided; what was done, with
+const SUMMARY_TASK = `Summarise the conversation above. Keep what is needed to go on: what the person wants and decided; what was done, with
 exact paths, names, commands and values; what failed and why; the state of the work; the next steps. Write plain text under short
 headings. Do not continue the conversation and do not answer it.`;
 
@@ -161,10 +161,10 @@ function userMessage(text: string): Item {
 
 const MAX_RESULT = 2000;
 
-/** The conversation as text; when it is too long its middle is left out. */
-function transcriptOf(items: readonly Item[], maxLength: number): string {
+/** The conversation as text; if it is too long, the middle is omitted. */
+function buildTranscript(items: readonly Item[], maxLength: number): string {
   const text = items
-    .map(lineOf)
+    .map(itemLine)
     .filter((line) => line !== '')
     .join('\n\n');
   if (text.length <= maxLength) return text;
@@ -172,19 +172,19 @@ function transcriptOf(items: readonly Item[], maxLength: number): string {
   return `${text.slice(0, half)}\n\n[… left out …]\n\n${text.slice(-half)}`;
 }
 
-function lineOf(item: Item): string {
+function itemLine(item: Item): string {
   switch (item.type) {
     case 'message':
-      return `[${item.role}]\n${textOf(item.content)}`;
+      return `[${item.role}]\n${contentText(item.content)}`;
     case 'tool-call':
-      return `[call ${item.name}]\n${shortened(item.arguments)}`;
+      return `[call ${item.name}]\n${truncated(item.arguments)}`;
     case 'tool-result':
-      return `[${item.isError ? 'failed result' : 'result'}]\n${shortened(textOf(item.content))}`;
+      return `[${item.isError ? 'failed result' : 'result'}]\n${truncated(contentText(item.content))}`;
     default:
       return '';
   }
 }
 
-function shortened(text: string): string {
+function truncated(text: string): string {
   return text.length > MAX_RESULT ? `${text.slice(0, MAX_RESULT)}…` : text;
 }

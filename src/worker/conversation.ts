@@ -1,27 +1,27 @@
 import type { Cost, Item, Usage } from '../llm/index.ts';
 import type { Totals } from './event.ts';
 import { estimateTokens } from './tokens.ts';
-import type { Call, Finished } from './decide-call.ts';
+import type { Call, CallOutcome } from './decide-call.ts';
 import { abandonedResult } from './tool-batch.ts';
-import { countCalls, countTurn, NO_TOTALS, sum } from './totals.ts';
+import { countCalls, countTurn, NO_TOTALS, addTotals } from './totals.ts';
 
-/** How many tokens the context held, and how many items it was then. */
-export interface Measured {
+/** A measured context size in tokens, and the number of items at that time. */
+export interface ContextMeasurement {
   readonly tokens: number;
   readonly items: number;
 }
 
-/** What has been said so far, and what it has used. */
+/** The items of a conversation and its token usage. */
 export class Conversation {
   #items: readonly Item[];
   #totals: Totals;
   #turn: number;
-  /** The last usage, and how many items there were then: what the context holds. */
-  #measured: Measured;
-  /** The latest message from outside, if it came to this conversation object. */
+  /** The context size according to the latest usage. */
+  #measured: ContextMeasurement;
+  /** The latest user message that was added to this object. */
   #prompt: Item | undefined;
 
-  constructor(items: readonly Item[], totals: Totals, measured: Measured = NOT_MEASURED) {
+  constructor(items: readonly Item[], totals: Totals, measured: ContextMeasurement = NOT_MEASURED) {
     this.#measured = measured;
     this.#items = items;
     this.#totals = totals;
@@ -36,12 +36,12 @@ export class Conversation {
     return this.#totals;
   }
 
-  /** The number of the turn that is under way, or was last. */
+  /** The number of the current or latest turn. */
   get turn(): number {
     return this.#turn;
   }
 
-  /** Tokens in the context, as far as they are known. */
+  /** The tokens in the context: measured where possible, otherwise estimated. */
   get contextTokens(): number {
     return this.#measured.tokens + estimateTokens(this.#items.slice(this.#measured.items));
   }
@@ -55,15 +55,15 @@ export class Conversation {
     this.#items = [...this.#items, ...items];
   }
 
-  /** Adds a prompt, or a message that was steered or queued. */
+  /** Adds a prompt, a steering message or a follow-up. */
   addPrompt(item: Item): void {
     this.#prompt = item;
     this.add(item);
   }
 
   /**
-   * What happened since the latest prompt, up to an item: what the loop guard counts. When the prompt was summarised, all
-   * that is left is newer. A conversation that was restored goes by its last user message.
+   * The items between the latest prompt and `until`, for the loop guard. If the prompt was summarized, all remaining items
+   * are newer. A restored conversation uses its last user message.
    */
   sincePrompt(until: Item | undefined): readonly Item[] {
     const end = until === undefined ? 0 : this.#items.indexOf(until);
@@ -87,14 +87,14 @@ export class Conversation {
     this.#totals = countCalls(this.#totals, results.length);
   }
 
-  /** Summaries are paid for, too. */
+  /** Replaces the items after a compaction and adds its usage to the totals. */
   replace(items: readonly Item[], usage: Usage | undefined, cost: Cost | undefined): void {
     if (items !== this.#items) this.#measured = NOT_MEASURED;
     this.#items = items;
-    if (usage) this.#totals = sum(this.#totals, { ...countTurn(NO_TOTALS, usage, cost), turns: 0 });
+    if (usage) this.#totals = addTotals(this.#totals, { ...countTurn(NO_TOTALS, usage, cost), turns: 0 });
   }
 
-  /** Calls without a result, which only the latest answer can have: every new prompt closes what is left open. */
+  /** Calls without a result. Only the latest answer can have them, because every new prompt closes open calls. */
   openCalls(): readonly Call[] {
     const answered = new Set<string>();
     const open: Call[] = [];
@@ -107,15 +107,15 @@ export class Conversation {
     return open;
   }
 
-  /** Gives every open call its result, or one that says it was not run; returns them. */
-  closeCalls(finished: ReadonlyMap<string, Finished>): readonly Item[] {
+  /** Adds and returns a result for every open call: the known one, or one that says the call was not run. */
+  closeCalls(finished: ReadonlyMap<string, CallOutcome>): readonly Item[] {
     const results = this.openCalls().map((call) => abandonedResult(call, finished.get(call.callId)));
     this.add(...results);
     return results;
   }
 }
 
-const NOT_MEASURED: Measured = { tokens: 0, items: 0 };
+const NOT_MEASURED: ContextMeasurement = { tokens: 0, items: 0 };
 
 function isUserMessage(item: Item): boolean {
   return item.type === 'message' && item.role === 'user';

@@ -1,5 +1,5 @@
 import { messageOf, onAbort, tryParse } from '../base/index.ts';
-import { readArguments, type ItemOf } from '../llm/index.ts';
+import { parseArguments, type ItemOf } from '../llm/index.ts';
 import {
   errorOutput,
   type PreparedCall,
@@ -9,11 +9,11 @@ import {
 } from '../tools/index.ts';
 import type { Approval, Approve, PendingApproval } from './approval.ts';
 import type { CallLine, CallStatus } from './event.ts';
-import { consult, type Hook } from './hooks.ts';
+import { consultHooks, type Hook } from './hooks.ts';
 
 export type Call = ItemOf<'tool-call'>;
 
-export type Decided =
+export type CallDecision =
   | {
       readonly run: PreparedCall;
       readonly line: CallLine;
@@ -22,14 +22,14 @@ export type Decided =
       readonly approved: boolean;
       readonly prepareReadOnly: ToolContext['prepareReadOnly'];
     }
-  | { readonly line: CallLine; readonly refused: Finished };
+  | { readonly line: CallLine; readonly refused: CallOutcome };
 
-export interface Finished {
+export interface CallOutcome {
   readonly status: CallStatus;
   readonly output: ToolOutput;
 }
 
-/** What deciding about a call needs of the worker. */
+/** What a decision about a call needs from the worker. */
 export interface DecisionContext {
   readonly tools: readonly Tool[];
   readonly cwd: string;
@@ -37,27 +37,27 @@ export interface DecisionContext {
   readonly hooks: readonly Hook[];
 }
 
-/** A call for which a person has to be asked. Calling `ask` raises the question before it returns its promise. */
-export interface Undecided {
+/** A call that a person must decide. `ask` requests the approval before it returns its promise. */
+export interface PendingDecision {
   readonly parallel: boolean;
-  readonly ask: () => Promise<Decided | undefined>;
+  readonly ask: () => Promise<CallDecision | undefined>;
 }
 
-/** Decides about a call as far as that takes no person. Undefined: a hook wants a pause, or the run was cancelled. */
+/** Decides about a call as far as possible without a person. Undefined if a hook requests a pause or the run was cancelled. */
 export async function judgeCall(
   call: Call,
   context: DecisionContext,
   signal: AbortSignal,
-): Promise<Decided | Undecided | undefined> {
+): Promise<CallDecision | PendingDecision | undefined> {
   const tool = context.tools.find(({ name }) => name === call.name);
-  if (tool === undefined) return refused(plainLine(call), 'failed', `Tool ${call.name} not found`);
-  const input = readArguments(call.arguments);
-  if ('reason' in input) return refused(plainLine(call), 'failed', unreadable(call, input));
+  if (tool === undefined) return refuseCall(untitledLine(call), 'failed', `Tool ${call.name} not found`);
+  const input = parseArguments(call.arguments);
+  if ('reason' in input) return refuseCall(untitledLine(call), 'failed', invalidArgumentsText(call, input));
   const prepared = tool.prepare(input.value, context.cwd);
-  if ('invalid' in prepared) return refused(plainLine(call), 'failed', prepared.invalid);
-  const line: CallLine = { ...plainLine(call), title: prepared.title };
-  const advice = await consult(context.hooks, line, signal);
-  if (advice?.decision === 'deny') return refused(line, 'denied', advice.reason);
+  if ('invalid' in prepared) return refuseCall(untitledLine(call), 'failed', prepared.invalid);
+  const line: CallLine = { ...untitledLine(call), title: prepared.title };
+  const advice = await consultHooks(context.hooks, line, signal);
+  if (advice?.decision === 'deny') return refuseCall(line, 'denied', advice.reason);
   if (advice?.decision === 'pause' || signal.aborted) return undefined;
   const question = {
     call: line,
@@ -65,18 +65,18 @@ export async function judgeCall(
     prepare: (args: string) => tool.prepare(tryParse(args), context.cwd),
     advice,
   };
-  const decidedBy = (approval: Approval | undefined): Decided | undefined =>
+  const toDecision = (approval: Approval | undefined): CallDecision | undefined =>
     approval && decision(approval, tool, prepared, line, context);
-  const approval = await answered(() => context.approve(question, signal), signal);
-  if (approval === undefined || !('ask' in approval)) return decidedBy(approval);
+  const approval = await awaitApproval(() => context.approve(question, signal), signal);
+  if (approval === undefined || !('ask' in approval)) return toDecision(approval);
   return {
     parallel: tool.parallel,
-    ask: async () => decidedBy(await answered(() => approval.ask(), signal)),
+    ask: async () => toDecision(await awaitApproval(() => approval.ask(), signal)),
   };
 }
 
-/** What the model is told about arguments that cannot be read at all. */
-function unreadable(
+/** The result for the model if the arguments cannot be parsed. */
+function invalidArgumentsText(
   { name, arguments: args }: Call,
   { problem, reason }: { readonly problem: string; readonly reason: string },
 ): string {
@@ -84,22 +84,22 @@ function unreadable(
   return `The arguments of this call are not valid JSON:\n${args}`;
 }
 
-/** The answer, or undefined when the run is cancelled first. A question that cannot be put is a denial, not a bug. */
-async function answered<T extends Approval | PendingApproval>(
+/** The approval, or undefined if the run is cancelled first. If the request fails, the call is denied. */
+async function awaitApproval<T extends Approval | PendingApproval>(
   ask: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T | Approval | undefined> {
-  let forget = (): void => {};
+  let removeListener = (): void => {};
   const cancelled = new Promise<undefined>((resolve) => {
-    forget = onAbort(signal, () => resolve(undefined));
+    removeListener = onAbort(signal, () => resolve(undefined));
   });
   try {
     return await Promise.race([ask(), cancelled]);
   } catch (thrown) {
     if (signal.aborted) return undefined;
-    return { decision: 'deny', reason: `Nobody could be asked for permission: ${messageOf(thrown)}` };
+    return { decision: 'deny', reason: `The approval could not be requested: ${messageOf(thrown)}` };
   } finally {
-    forget();
+    removeListener();
   }
 }
 
@@ -109,25 +109,25 @@ function decision(
   prepared: PreparedCall,
   line: CallLine,
   { cwd }: DecisionContext,
-): Decided | undefined {
+): CallDecision | undefined {
   if (approval.decision === 'pause') return undefined;
-  if (approval.decision === 'deny') return refused(line, 'denied', approval.reason);
+  if (approval.decision === 'deny') return refuseCall(line, 'denied', approval.reason);
   const { resolve, approved = false, prepareReadOnly } = approval;
   const { parallel } = tool;
   if (approval.arguments === undefined)
     return { run: prepared, line, parallel, resolve, approved, prepareReadOnly };
   const changed = tool.prepare(tryParse(approval.arguments), cwd);
-  if ('invalid' in changed) return refused(line, 'failed', changed.invalid);
+  if ('invalid' in changed) return refuseCall(line, 'failed', changed.invalid);
   const changedLine = { ...line, arguments: approval.arguments, title: changed.title };
   return { run: changed, line: changedLine, parallel, resolve, approved, prepareReadOnly };
 }
 
-export function refused(line: CallLine, status: CallStatus, text: string): Decided {
-  // Kept with the result: only so is a denial told from a failure later.
+export function refuseCall(line: CallLine, status: CallStatus, text: string): CallDecision {
+  // Stored with the result, to distinguish a denial from a failure later.
   const details = status === 'denied' ? { denied: true } : undefined;
   return { line, refused: { status, output: errorOutput(text, details) } };
 }
 
-export function plainLine(call: Call): CallLine {
+export function untitledLine(call: Call): CallLine {
   return { callId: call.callId, name: call.name, arguments: call.arguments, title: call.name };
 }

@@ -1,27 +1,27 @@
 import type { Cost, Failure, Item, LlmEvent, Usage } from '../llm/index.ts';
 import type { ToolOutput } from '../tools/index.ts';
 
-/** All that happens while a worker runs: what the model streams, and what is made of it. */
+/** The events of a run: those that the model streams, and those of the worker. */
 export type RunEvent = LlmEvent | WorkerEvent;
 
 export type WorkerEvent =
   | { readonly type: 'run-start'; readonly runId: string }
-  /** Something was added to the conversation before the model is asked again. */
+  /** An item was added to the conversation before the next request. */
   | { readonly type: 'input'; readonly origin: InputOrigin; readonly item: Item }
   /** Turns count per conversation, from 1. */
   | { readonly type: 'turn-start'; readonly turn: number }
-  /** The model's answer is over; `items` is what it left in the conversation. */
+  /** The model's answer has ended; `items` were added to the conversation. */
   | {
       readonly type: 'llm-end';
       readonly turn: number;
       readonly outcome: AnswerOutcome;
       readonly items: readonly Item[];
-      /** What there is of an answer that broke off, to be shown and kept. The model is sent what is in `items` of it. */
+      /** The partial answer if it was cut off, for display and storage. Only `items` are sent to the model. */
       readonly broken?: readonly Item[];
       readonly usage?: Usage;
       readonly cost?: Cost;
     }
-  /** The call is allowed and begins, or is refused and its end follows at once. */
+  /** The call is allowed and starts, or it is refused and its end follows immediately. */
   | { readonly type: 'tool-start'; readonly call: CallLine }
   | { readonly type: 'tool-update'; readonly callId: string; readonly text: string }
   /** In order of completion; results in the conversation are in call order. */
@@ -33,7 +33,7 @@ export type WorkerEvent =
       readonly output: ToolOutput;
     }
   | { readonly type: 'turn-end'; readonly turn: number; readonly results: readonly Item[] }
-  /** The model will be asked again after a pause. A continuation goes on with an answer that broke off. */
+  /** The request will be retried after a delay. A continuation resumes an answer that was cut off. */
   | {
       readonly type: 'retry-start';
       readonly attempt: number;
@@ -57,26 +57,26 @@ export type WorkerEvent =
       readonly totals: Totals;
     };
 
-/** `shell` is what a person ran beside the agent. */
+/** `shell` is a command that the user ran. */
 export type InputOrigin = 'prompt' | 'steer' | 'follow-up' | 'continuation' | 'shell';
 
 export type AnswerOutcome = 'completed' | 'cancelled' | 'failed';
 
-/** A call as a person sees it. */
+/** A call as it is displayed. */
 export interface CallLine {
   readonly callId: string;
   readonly name: string;
-  /** JSON text, as the model wrote it, or as a person changed it. */
+  /** JSON text, as the model wrote it or a person changed it. */
   readonly arguments: string;
   readonly title: string;
 }
 
 export type CallStatus =
   | 'done'
-  /** It ran and failed, or could not be run. */
+  /** Failed, or could not be run. */
   | 'failed'
   | 'denied'
-  /** Not run because a person's message came first. */
+  /** Not run because of a steering message. */
   | 'skipped'
   /** Cancelled before or while it ran. */
   | 'interrupted';
@@ -87,7 +87,7 @@ export type CompactionResult =
   | {
       readonly status: 'compacted';
       readonly summary: string;
-      /** How many items, from the first, the summary stands for. */
+      /** The number of leading items that the summary replaces. */
       readonly replaced: number;
       readonly tokensBefore: number;
       readonly tokensAfter: number;
@@ -97,16 +97,16 @@ export type CompactionResult =
 
 export type RunOutcome =
   | { readonly status: 'finished' }
-  /** Before the calls of a turn were run; `resume` goes on. */
+  /** Paused before the calls of a turn were run; `resume` continues. */
   | { readonly status: 'paused'; readonly callIds: readonly string[] }
   | { readonly status: 'cancelled' }
-  /** The process ended during the run; said by whoever opens the conversation again. */
+  /** The process ended during the run; reported when the conversation is opened again. */
   | { readonly status: 'interrupted' }
   | { readonly status: 'failed'; readonly failure: Failure }
-  /** The run was stopped by a bound, not by the model. */
+  /** A limit stopped the run. */
   | { readonly status: 'limited'; readonly limit: 'max-turns' | 'loop' | 'budget'; readonly message: string };
 
-/** What was used: by a turn, a run, or a conversation. */
+/** The usage of a turn, a run or a conversation. */
 export interface Totals {
   readonly turns: number;
   readonly toolCalls: number;
@@ -114,6 +114,6 @@ export interface Totals {
   readonly outputTokens: number;
   readonly cacheReadInputTokens: number;
   readonly cacheCreationInputTokens: number;
-  /** In USD; absent as soon as one turn's cost is not known. */
+  /** In USD; absent if the cost of any turn is unknown. */
   readonly cost?: number;
 }

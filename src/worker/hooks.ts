@@ -2,8 +2,8 @@ import { messageOf } from '../base/index.ts';
 import type { CallLine, RunEvent } from './event.ts';
 
 /**
- * How the outside may take part: it sees every event and has a say in every call. It gets copies, so that it cannot edit
- * the conversation, and it cannot allow what the policy denies.
+ * Observes all events and gives a verdict on every call. A hook receives copies, so that it cannot change the
+ * conversation, and it cannot allow what the policy denies.
  */
 export interface Hook {
   readonly name: string;
@@ -16,13 +16,13 @@ export interface HookVerdict {
   readonly reason: string;
 }
 
-/** The strictest of all opinions; undefined when nobody has one. */
-export async function consult(
+/** The strictest verdict of all hooks; undefined if none has one. */
+export async function consultHooks(
   hooks: readonly Hook[],
   call: CallLine,
   signal: AbortSignal,
 ): Promise<HookVerdict | undefined> {
-  const verdicts = await Promise.all(hooks.map((hook) => opinionOf(hook, call, signal)));
+  const verdicts = await Promise.all(hooks.map((hook) => hookVerdict(hook, call, signal)));
   return verdicts
     .filter((verdict) => verdict !== undefined)
     .toSorted((a, b) => STRICTNESS.indexOf(a.decision) - STRICTNESS.indexOf(b.decision))[0];
@@ -30,29 +30,33 @@ export async function consult(
 
 const STRICTNESS: readonly HookVerdict['decision'][] = ['deny', 'pause', 'ask', 'allow'];
 
-async function opinionOf(hook: Hook, call: CallLine, signal: AbortSignal): Promise<HookVerdict | undefined> {
+async function hookVerdict(
+  hook: Hook,
+  call: CallLine,
+  signal: AbortSignal,
+): Promise<HookVerdict | undefined> {
   try {
     return await hook.beforeTool?.({ ...call }, signal);
   } catch (thrown) {
-    // A guard that fails must not open the door: a person is asked instead.
+    // A failing hook must not allow the call: ask the user instead.
     return { decision: 'ask', reason: `the hook ${hook.name} failed: ${messageOf(thrown)}` };
   }
 }
 
-/** Events go to their owner first, then to the hooks that only look; one that fails is told of, and disturbs nobody. */
-export function observedBy(
+/** Emits events to the owner first, then to the observing hooks. A failing hook causes a process warning and nothing else. */
+export function withObservers(
   hooks: readonly Hook[],
   emit: (events: readonly RunEvent[]) => void,
 ): (events: readonly RunEvent[]) => void {
-  const watching = hooks.filter((hook) => hook.observe !== undefined);
-  if (watching.length === 0) return emit;
+  const observers = hooks.filter((hook) => hook.observe !== undefined);
+  if (observers.length === 0) return emit;
   return (events) => {
     emit(events);
-    for (const hook of watching) for (const event of events) tell(hook, event);
+    for (const hook of observers) for (const event of events) notifyHook(hook, event);
   };
 }
 
-function tell(hook: Hook, event: RunEvent): void {
+function notifyHook(hook: Hook, event: RunEvent): void {
   try {
     hook.observe?.(event);
   } catch (thrown) {

@@ -1,6 +1,6 @@
 import type { Content } from '../llm/index.ts';
 
-/** Whether waiting messages are delivered one by one, each with a turn of its own, or all at once. */
+/** Whether pending messages are delivered one per turn or all at once. */
 export type DeliveryMode = 'one-at-a-time' | 'all';
 
 /** When steering is delivered: after the tools of the turn, or between them, skipping the rest. */
@@ -20,7 +20,7 @@ export const DEFAULT_MODES: InboxModes = {
 
 export type Message = readonly Content[];
 
-/** Messages that came while the worker was busy. Steering goes in between turns, follow-ups once the work is done. */
+/** Messages that arrived during a run. Steering is delivered between turns, follow-ups after the run's work is done. */
 export class Inbox {
   modes: InboxModes = DEFAULT_MODES;
   #steering: Message[] = [];
@@ -42,12 +42,12 @@ export class Inbox {
     return this.#followUps.splice(0, this.modes.followUps === 'all' ? this.#followUps.length : 1);
   }
 
-  /** Whether the remaining calls of a turn have to give way. */
+  /** Whether the remaining calls of a turn must be skipped. */
   interrupts(): boolean {
     return this.modes.interrupt === 'immediate' && this.#steering.length > 0;
   }
 
-  waiting(): { readonly steering: readonly Message[]; readonly followUps: readonly Message[] } {
+  pending(): { readonly steering: readonly Message[]; readonly followUps: readonly Message[] } {
     return { steering: [...this.#steering], followUps: [...this.#followUps] };
   }
 

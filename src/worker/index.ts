@@ -1,8 +1,8 @@
-/** Runs a conversation: turn after turn, with the tools between. */
-export type { Approval, Approve, PendingApproval, Question } from './approval.ts';
+/** Runs a conversation: turns with the model, and the tool calls between them. */
+export type { Approval, Approve, PendingApproval, ApprovalRequest } from './approval.ts';
 export { type CompactionPolicy, DEFAULT_COMPACTION, summaryItem } from './compaction.ts';
-export type { Measured } from './conversation.ts';
-export type { Finished } from './decide-call.ts';
+export type { ContextMeasurement } from './conversation.ts';
+export type { CallOutcome } from './decide-call.ts';
 export type {
   CallLine,
   CallStatus,
@@ -29,13 +29,13 @@ export {
   approveByPolicy,
   type PermissionAnswer,
   type PermissionQuestion,
-  type Reconsidered,
-  reconsider,
+  type ChangedCallVerdict,
+  judgeChangedCall,
 } from './policy-approval.ts';
 export { DEFAULT_PRUNE, type PrunePolicy } from './prune.ts';
 export type { TurnSettings } from './settings.ts';
-export { type Situation, systemPrompt } from './system-prompt.ts';
-export { NO_TOTALS, sum as sumOfTotals } from './totals.ts';
+export { type SystemPromptInput, systemPrompt } from './system-prompt.ts';
+export { NO_TOTALS, addTotals } from './totals.ts';
 export { estimateTokens } from './tokens.ts';
 export type { RunBounds } from './run-bounds.ts';
 export { Worker, type WorkerOptions, type WorkerPolicies } from './worker.ts';

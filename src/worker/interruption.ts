@@ -1,8 +1,8 @@
-import { type Content, type Item, textContent, textOf, type ItemOf } from '../llm/index.ts';
+import { type Content, type Item, textContent, contentText, type ItemOf } from '../llm/index.ts';
 
 /**
- * What an interrupted answer leaves in the conversation: its text so far, marked where it broke off. Thoughts without their
- * signature and calls that nobody runs cannot be sent back.
+ * The items of an interrupted answer: its text so far, marked as interrupted. Reasoning without a signature and calls that
+ * were not run cannot be sent back.
  */
 export function interruptedItems(texts: readonly string[]): readonly Item[] {
   const messages = texts.filter((text) => text.trim() !== '').map(assistantMessage);
@@ -10,27 +10,28 @@ export function interruptedItems(texts: readonly string[]): readonly Item[] {
   return [...messages, { ...last, interrupted: true }];
 }
 
-/** The texts in what there is of a broken answer. */
-export function textsIn(items: readonly Item[]): readonly string[] {
-  return items.flatMap((item) => (item.type === 'message' ? [textOf(item.content)] : []));
+/** The texts of the messages among the items. */
+export function messageTexts(items: readonly Item[]): readonly string[] {
+  return items.flatMap((item) => (item.type === 'message' ? [contentText(item.content)] : []));
 }
 
 /**
- * The conversation as the model is to read it: where an answer was interrupted, the next message begins with a note that says
- * so. The note is no message of its own, because some servers insist that user and assistant take turns.
+ * The conversation as it is sent to the model: after an interrupted answer, the next user message starts with a note. The note
+ * is not a separate message, because some servers require alternating roles.
  */
-export function withInterruptions(items: readonly Item[]): readonly Item[] {
+export function markInterruptions(items: readonly Item[]): readonly Item[] {
   if (!items.some(isInterrupted)) return items;
-  const spoken: Item[] = [];
-  let isDue = false;
+  const marked: Item[] = [];
+  let needsNote = false;
   for (const item of items) {
-    if (isDue && isUserMessage(item)) spoken.push({ ...item, content: noted(item.content) });
-    else if (isDue) spoken.push({ type: 'message', role: 'user', content: textContent(NOTE) }, ...said(item));
-    else spoken.push(...said(item));
-    isDue = isInterrupted(item);
+    if (needsNote && isUserMessage(item)) marked.push({ ...item, content: withNote(item.content) });
+    else if (needsNote)
+      marked.push({ type: 'message', role: 'user', content: textContent(NOTE) }, ...withoutMark(item));
+    else marked.push(...withoutMark(item));
+    needsNote = isInterrupted(item);
   }
-  if (isDue) spoken.push({ type: 'message', role: 'user', content: textContent(NOTE) });
-  return spoken;
+  if (needsNote) marked.push({ type: 'message', role: 'user', content: textContent(NOTE) });
+  return marked;
 }
 
 const NOTE = '[Request interrupted by user]';
@@ -49,15 +50,15 @@ function isUserMessage(item: Item): item is Message {
   return item.type === 'message' && item.role === 'user' && !isInterrupted(item);
 }
 
-/** An answer that was interrupted before its first word says nothing. */
-function said(item: Item): readonly Item[] {
+/** Removes the mark, and leaves out an answer that was interrupted before its first word. */
+function withoutMark(item: Item): readonly Item[] {
   if (!isInterrupted(item)) return [item];
   const { interrupted: _, ...message } = item;
-  return textOf(item.content).trim() === '' ? [] : [message];
+  return contentText(item.content).trim() === '' ? [] : [message];
 }
 
-/** In one part with the text: not every server takes several. */
-function noted(content: readonly Content[]): readonly Content[] {
+/** Adds the note to the first text part, because not every server accepts several parts. */
+function withNote(content: readonly Content[]): readonly Content[] {
   const [first, ...rest] = content;
   if (first?.type !== 'text') return [...textContent(NOTE), ...content];
   return [{ type: 'text', text: `${NOTE}\n\n${first.text}` }, ...rest];

@@ -14,21 +14,21 @@ import {
   type ToolContext,
   type Verdict,
 } from '../tools/index.ts';
-import type { Approval, Approve, Question } from './approval.ts';
+import type { Approval, Approve, ApprovalRequest } from './approval.ts';
 import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
-/** What a person, or whoever stands in for one, is asked. */
+/** A request for permission, to be answered by a person or an automatic approver. */
 export interface PermissionQuestion {
   readonly call: CallLine;
   readonly reason: string;
-  /** The rule that "always" would make; undefined when the answer can only be for once. */
+  /** The rule that "always" would create; undefined if the answer can only apply once. */
   readonly rule: Rule | undefined;
-  /** What the policy says of other arguments: a person may change a call, and not into one that is forbidden. */
-  readonly reconsider: (args: string) => Promise<Reconsidered>;
+  /** Checks changed arguments against the policy: a person may change a call, but not into a forbidden one. */
+  readonly judgeChangedCall: (args: string) => Promise<ChangedCallVerdict>;
 }
 
-export type Reconsidered =
+export type ChangedCallVerdict =
   | {
       readonly resolve: ToolContext['resolve'];
       /** The rule that "always" makes for the changed call. */
@@ -42,21 +42,21 @@ export type PermissionAnswer =
   | { readonly decision: 'pause' };
 
 export interface PolicyApproval {
-  /** As it is when the question comes up: modes and rules change while a run goes on. */
+  /** Called for every request, because modes and rules can change during a run. */
   readonly policy: () => Policy;
   readonly fileFacts: FileFacts;
   readonly ask: (question: PermissionQuestion, signal: AbortSignal) => Promise<PermissionAnswer>;
 }
 
-/** Lets the policy decide, and asks only about what it leaves open. */
+/** Creates an `Approve` that lets the policy decide, and asks only if the policy says so. */
 export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): Approve {
-  const again = ({ call, prepare }: Question, args: string): Promise<Reconsidered> =>
-    reconsider({ policy, fileFacts }, call.name, prepare(args));
+  const judgeChanged = ({ call, prepare }: ApprovalRequest, args: string): Promise<ChangedCallVerdict> =>
+    judgeChangedCall({ policy, fileFacts }, call.name, prepare(args));
   return async (question, signal) => {
     const { call, prepared, advice } = question;
-    const judged = await callOf(call.name, prepared, fileFacts);
+    const judged = await examinedCall(call.name, prepared, fileFacts);
     const rules = policy();
-    const { decision, reason, onlyReads } = advised(judge(judged, rules), advice);
+    const { decision, reason, onlyReads } = applyHookVerdict(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };
     const resolve = guardFor(judged, rules, fileFacts.realPath);
     if (decision === 'allow')
@@ -66,41 +66,46 @@ export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): App
         approved: isApprovedByRules(judged, rules),
         ...(onlyReads === true && { prepareReadOnly: prepareReadOnlyRun(judged, policy, fileFacts) }),
       };
-    const raise = async (): Promise<Approval> => {
+    const askUser = async (): Promise<Approval> => {
       const answer = await ask(
-        { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => again(question, args) },
+        {
+          call,
+          reason,
+          rule: ruleFor(judged, rules),
+          judgeChangedCall: (args) => judgeChanged(question, args),
+        },
         signal,
       );
       if (answer.decision !== 'allow') return answer;
       if (answer.arguments === undefined) return { ...answer, resolve, approved: true };
-      const changed = await again(question, answer.arguments);
+      const changed = await judgeChanged(question, answer.arguments);
       if ('refused' in changed) return { decision: 'deny', reason: changed.refused };
       return { ...answer, resolve: changed.resolve, approved: true };
     };
-    return { ask: raise };
+    return { ask: askUser };
   };
 }
 
-/** What the policy says of a call that a person has changed: it may do what needs a question, not what is forbidden. */
-export async function reconsider(
+/** Checks a call that a person has changed against the policy: it may do what needs approval, but not what is denied. */
+export async function judgeChangedCall(
   { policy, fileFacts }: Pick<PolicyApproval, 'policy' | 'fileFacts'>,
   tool: string,
   changed: PreparedCall | InvalidCall,
-): Promise<Reconsidered> {
+): Promise<ChangedCallVerdict> {
   if ('invalid' in changed) return { refused: changed.invalid };
-  const judged = await callOf(tool, changed, fileFacts);
+  const judged = await examinedCall(tool, changed, fileFacts);
   const rules = policy();
   const { decision, reason } = judge(judged, rules);
   if (decision === 'deny') return { refused: reason };
   return { resolve: guardFor(judged, rules, fileFacts.realPath), rule: ruleFor(judged, rules) };
 }
 
-async function callOf(tool: string, { access }: PreparedCall, fileFacts: FileFacts): Promise<Call> {
+async function examinedCall(tool: string, { access }: PreparedCall, fileFacts: FileFacts): Promise<Call> {
   return { tool, access: await examine(access, fileFacts) };
 }
 
-/** A hook may ask where the policy would not, and spare a question; a denial stands. */
-function advised(
+/** A hook can turn "allow" into "ask" and "ask" into "allow", but cannot override a denial. */
+function applyHookVerdict(
   verdict: Verdict,
   advice: HookVerdict | undefined,
 ): Pick<Verdict, 'decision' | 'reason' | 'onlyReads'> {

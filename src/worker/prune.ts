@@ -1,34 +1,34 @@
-import { type Item, textContent, textOf, type ItemOf } from '../llm/index.ts';
-import { tokensOf } from './tokens.ts';
+import { type Item, textContent, contentText, type ItemOf } from '../llm/index.ts';
+import { itemTokens } from './tokens.ts';
 
 export interface PrunePolicy {
-  /** The newest items, up to so many tokens, stay as they are. */
+  /** The newest items up to this many tokens are kept unchanged. */
   readonly protectTokens: number;
-  /** Below this saving nothing is changed: every change costs the provider's cache of the prompt. */
-  readonly leastSaving: number;
+  /** The minimum saving in tokens: every change invalidates the provider's prompt cache. */
+  readonly minSaving: number;
 }
 
-export const DEFAULT_PRUNE: PrunePolicy = { protectTokens: 8000, leastSaving: 4096 };
+export const DEFAULT_PRUNE: PrunePolicy = { protectTokens: 8000, minSaving: 4096 };
 
 /**
- * The conversation as it is sent: bodies of old tool results give way to one line. The conversation itself never
- * changes, and every call keeps its result.
+ * The conversation as it is sent: old tool results are shortened to one line. The stored conversation is not changed, and
+ * every call keeps a result.
  */
-export function pruned(items: readonly Item[], policy: PrunePolicy = DEFAULT_PRUNE): readonly Item[] {
-  let kept = 0;
+export function pruneItems(items: readonly Item[], policy: PrunePolicy = DEFAULT_PRUNE): readonly Item[] {
+  let tokens = 0;
   let saving = 0;
   const shortened = items.toReversed().map((item) => {
-    kept += tokensOf(item);
-    if (kept <= policy.protectTokens || item.type !== 'tool-result') return item;
-    const short = shortenedResult(item);
-    saving += tokensOf(item) - tokensOf(short);
+    tokens += itemTokens(item);
+    if (tokens <= policy.protectTokens || item.type !== 'tool-result') return item;
+    const short = shortenResult(item);
+    saving += itemTokens(item) - itemTokens(short);
     return short;
   });
-  return saving >= policy.leastSaving ? shortened.toReversed() : items;
+  return saving >= policy.minSaving ? shortened.toReversed() : items;
 }
 
-function shortenedResult(item: ItemOf<'tool-result'>): Item {
-  const [firstLine = ''] = textOf(item.content).split('\n');
+function shortenResult(item: ItemOf<'tool-result'>): Item {
+  const [firstLine = ''] = contentText(item.content).split('\n');
   const line = firstLine.length > MAX_LINE ? `${firstLine.slice(0, MAX_LINE)}…` : firstLine;
   return { ...item, content: textContent(`${line}\n[older output left out; run the tool again to see it]`) };
 }

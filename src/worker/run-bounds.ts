@@ -1,18 +1,18 @@
 import type { RunOutcome, Totals } from './event.ts';
 
-/** Where a run ends although the model would go on. */
+/** The limits of a run. */
 export interface RunBounds {
   readonly maxTurns: number;
   /** In USD. */
   readonly budget: number;
 }
 
-/** The outcome of a run that has used what it may use; undefined while there is something left. */
+/** The outcome of a run that has reached a limit; undefined otherwise. */
 export function boundReached({ maxTurns, budget }: Partial<RunBounds>, used: Totals): RunOutcome | undefined {
   if (maxTurns !== undefined && used.turns >= maxTurns) {
-    const message = `the run has taken ${maxTurns === 1 ? 'the one turn' : `the ${maxTurns} turns`} it may take`;
+    const message = `the run has reached its limit of ${maxTurns} ${maxTurns === 1 ? 'turn' : 'turns'}`;
     return { status: 'limited', limit: 'max-turns', message };
   }
   if (budget === undefined || (used.cost ?? 0) < budget) return undefined;
-  return { status: 'limited', limit: 'budget', message: `the run has cost the $${budget} it may cost` };
+  return { status: 'limited', limit: 'budget', message: `the run has reached its budget of $${budget}` };
 }

@@ -1,8 +1,8 @@
 import type { CacheMarkers, Llm, LlmRequest, Model, ThinkingLevel } from '../llm/index.ts';
 import type { Tool } from '../tools/index.ts';
-import { withInterruptions } from './interruption.ts';
+import { markInterruptions } from './interruption.ts';
 
-/** What the next turn is made with. Asked for before every turn, so that it may change while a run goes on. */
+/** The settings of the next turn. Read before every turn, so that they can change during a run. */
 export interface TurnSettings {
   readonly llm: Llm;
   readonly model: Model;
@@ -14,7 +14,7 @@ export interface TurnSettings {
   readonly cache?: CacheMarkers;
 }
 
-/** The request of one turn; tools sorted by name, so that the prompt's beginning stays the same. */
+/** Builds the request of one turn. Tools are sorted by name, so that the start of the prompt is stable. */
 export function requestFor(settings: TurnSettings, items: LlmRequest['items']): LlmRequest {
   const { model, system, thinking, temperature, cache } = settings;
   const maxTokens = settings.maxTokens ?? model.maxOutput;
@@ -23,7 +23,7 @@ export function requestFor(settings: TurnSettings, items: LlmRequest['items']): 
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return {
     model: model.id,
-    items: withInterruptions(items),
+    items: markInterruptions(items),
     ...(system === '' ? {} : { system }),
     ...(tools.length === 0 ? {} : { tools }),
     ...(thinking === undefined || !model.reasoning ? {} : { thinking }),

@@ -1,16 +1,16 @@
-/** What the agent is told about itself and where it is. */
-export interface Situation {
+/** The inputs of the system prompt. */
+export interface SystemPromptInput {
   readonly cwd: string;
   readonly platform: string;
-  /** A day, `2026-11-15`: a time would change the prompt, and the provider's cache with it. */
+  /** A date such as `2026-11-15`: a time would change the prompt and invalidate the provider's cache. */
   readonly today: string;
-  /** Texts of the project's own instructions (AGENTS.md), outermost first. */
+  /** The project's instruction files (AGENTS.md), outermost first. */
   readonly instructions: readonly { readonly file: string; readonly text: string }[];
-  /** What the user adds. */
+  /** The user's addition to the prompt. */
   readonly addition: string | undefined;
 }
 
-export function systemPrompt({ cwd, platform, today, instructions, addition }: Situation): string {
+export function systemPrompt({ cwd, platform, today, instructions, addition }: SystemPromptInput): string {
   const parts = [
     ROLE,
     `Working directory: ${cwd}\nPlatform: ${platform}\nToday: ${today}`,

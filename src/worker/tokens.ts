@@ -1,11 +1,11 @@
 import type { Content, Item } from '../llm/index.ts';
 
-/** A rough count, four characters to a token: good for deciding, never shown as a fact. */
+/** A rough estimate of four characters per token, for decisions only. */
 export function estimateTokens(items: readonly Item[]): number {
-  return items.reduce((sum, item) => sum + tokensOf(item), 0);
+  return items.reduce((sum, item) => sum + itemTokens(item), 0);
 }
 
-export function tokensOf(item: Item): number {
+export function itemTokens(item: Item): number {
   switch (item.type) {
     case 'message':
     case 'tool-result':
@@ -19,7 +19,7 @@ export function tokensOf(item: Item): number {
   }
 }
 
-/** What providers charge for an ordinary picture. */
+/** A typical token count for an image. */
 const IMAGE_TOKENS = 1200;
 
 function contentTokens(content: readonly Content[]): number {

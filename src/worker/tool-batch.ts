@@ -3,59 +3,59 @@ import { type Content, type Item, textContent } from '../llm/index.ts';
 import { errorOutput, type HostToolContext, type ToolOutput, type ToolContext } from '../tools/index.ts';
 import {
   type Call,
-  type Decided,
+  type CallDecision,
   type DecisionContext,
-  type Finished,
+  type CallOutcome,
   judgeCall,
-  plainLine,
-  refused,
-  type Undecided,
+  untitledLine,
+  refuseCall,
+  type PendingDecision,
 } from './decide-call.ts';
 import type { CallLine, RunEvent } from './event.ts';
-import { type LoopPolicy, loopVerdict, REFUSAL } from './loop-guard.ts';
+import { type LoopPolicy, loopVerdict, LOOP_REFUSAL } from './loop-guard.ts';
 
-/** The calls of one turn with what has been decided and done: kept over a pause, so that nothing is asked or run twice. */
+/** The calls of one turn with their decisions and outcomes. Kept during a pause, so that nothing is asked or run twice. */
 export interface ToolBatch {
   readonly calls: readonly Call[];
-  readonly decided: Map<string, Decided>;
-  readonly finished: Map<string, Finished>;
-  /** The calls that run now. */
+  readonly decided: Map<string, CallDecision>;
+  readonly finished: Map<string, CallOutcome>;
+  /** The running calls. */
   readonly running: Set<Promise<void>>;
 }
 
-/** `finished`: results that are known already, from before a restart. */
+/** `finished` holds the results from before a restart. */
 export function newToolBatch(
   calls: readonly Call[],
-  finished: ReadonlyMap<string, Finished> = new Map(),
+  finished: ReadonlyMap<string, CallOutcome> = new Map(),
 ): ToolBatch {
   return { calls, decided: new Map(), finished: new Map(finished), running: new Set() };
 }
 
-/** All that running calls needs of the worker. */
+/** What the batch needs from the worker. */
 export interface ToolBatchContext extends DecisionContext {
-  /** What happened between the latest prompt and this turn, for the loop guard. */
-  readonly past: readonly Item[];
+  /** The items between the latest prompt and this turn, for the loop guard. */
+  readonly history: readonly Item[];
   readonly loop: LoopPolicy;
-  /** How long a cancelled call may take to end before the run goes on without it. */
+  /** How long to wait for a cancelled call to end. */
   readonly graceMs: number;
   readonly surroundings: (callId: string) => HostToolContext;
   /** Resolves when all events so far are durable. A call has no effect before its start is. */
-  readonly written: () => Promise<void>;
+  readonly whenDurable: () => Promise<void>;
   /** Whether a person's message wants the rest of the calls to give way. */
   readonly interrupts: () => boolean;
-  /** Whether no further call may start: the run is to be paused. */
-  readonly isHeld: () => boolean;
-  /** Fires when the process has to end while questions are open: calls that run are stopped, the questions stay. */
+  /** Whether no further call may start, because the run is being paused. */
+  readonly isPausing: () => boolean;
+  /** Aborts when the process ends: running calls are stopped, pending approvals stay open. */
   readonly halt: AbortSignal;
   readonly emit: (events: readonly RunEvent[]) => void;
 }
 
 /**
- * Decides and runs the calls of a turn. Questions are raised in call order, all before the first call starts. A call then
- * starts as soon as it is decided and every earlier call that its result may depend on has ended: a parallel call waits for
- * the earlier calls that are not parallel, any other call for all earlier ones. Later calls are never waited for.
+ * Decides and runs the calls of a turn. Approvals are requested in call order, all before the first call starts. A call
+ * starts as soon as it is decided and every earlier call that it may depend on has ended: a parallel call waits for the
+ * earlier calls that are not parallel, any other call for all earlier ones.
  *
- * With `done` every call has a result, whatever happened. With `paused` some calls are undecided or were not started.
+ * `done`: every call has a result. `paused`: some calls are undecided or were not started.
  */
 export async function runToolBatch(
   batch: ToolBatch,
@@ -64,21 +64,21 @@ export async function runToolBatch(
 ): Promise<'done' | 'paused' | 'loop'> {
   const open = batch.calls.filter(({ callId }) => !batch.finished.has(callId));
   const undecided = open.filter(({ callId }) => !batch.decided.has(callId));
-  const verdicts = new Map(undecided.map((call) => [call, loopVerdict(context.past, call, context.loop)]));
+  const verdicts = new Map(undecided.map((call) => [call, loopVerdict(context.history, call, context.loop)]));
   if (!signal.aborted && [...verdicts.values()].includes('stop')) return 'loop';
-  // Fires for a cancelled run, and for a message that comes before the rest of the calls.
+  // Aborts for a cancelled run, and for a steering message that skips the remaining calls.
   const { controller: stop, release } = derivedAbort(signal);
   const judged = signal.aborted
     ? []
     : await Promise.all(
         undecided.map(async (call) =>
           verdicts.get(call) === 'refuse'
-            ? refused(plainLine(call), 'failed', REFUSAL)
+            ? refuseCall(untitledLine(call), 'failed', LOOP_REFUSAL)
             : judgeCall(call, context, stop.signal),
         ),
       );
   const schedule = new Schedule(batch, context, { signal, stop });
-  // In call order, without a break between them: this is where the questions are raised.
+  // Synchronously and in call order: this requests the approvals.
   const answers = undecided.map((call, at) => schedule.take(call, judged[at]));
   await Promise.all(open.map((call) => schedule.run(call)));
   await Promise.all(answers);
@@ -86,26 +86,26 @@ export async function runToolBatch(
   const unfinished = batch.calls.filter(({ callId }) => !batch.finished.has(callId));
   if (unfinished.length > 0 && !stop.signal.aborted) return 'paused';
   for (const call of unfinished) {
-    const line = batch.decided.get(call.callId)?.line ?? plainLine(call);
+    const line = batch.decided.get(call.callId)?.line ?? untitledLine(call);
     context.emit([{ type: 'tool-start', call: line }]);
     finish(batch, line, signal.aborted ? INTERRUPTED : SKIPPED, context);
   }
   return 'done';
 }
 
-/** When each call of a batch starts. */
+/** Decides when each call of a batch starts. */
 class Schedule {
   readonly #batch: ToolBatch;
   readonly #context: ToolBatchContext;
   readonly #signal: AbortSignal;
   readonly #stop: AbortController;
-  /** For each open call, by id: resolves when it is decided. */
+  /** By call id: resolves when the call is decided. */
   readonly #decisions = new Map<string, Promise<void>>();
-  /** Whether calls after it must wait for it even if they are parallel. */
+  /** Calls that later calls must wait for even if these are parallel. */
   readonly #exclusive = new Set<string>();
-  /** Resolves when a call has ended, or will not be started. */
-  readonly #over = new Map<string, Promise<void>>();
-  /** A call stays undecided: what comes after it has to wait for the resumed run. */
+  /** By call id: resolves when the call has ended or will not be started. */
+  readonly #completion = new Map<string, Promise<void>>();
+  /** A call stays undecided, so no further call starts until the run is resumed. */
   #isPaused = false;
 
   constructor(
@@ -117,11 +117,11 @@ class Schedule {
     this.#context = context;
     this.#signal = signal;
     this.#stop = stop;
-    for (const [callId, decided] of batch.decided) this.#note(callId, decided);
+    for (const [callId, decided] of batch.decided) this.#trackExclusive(callId, decided);
   }
 
-  /** Takes in what is known of a call, and raises its question if there is one. */
-  take(call: Call, judged: Decided | Undecided | undefined): Promise<void> {
+  /** Records the decision about a call, or requests its approval. */
+  take(call: Call, judged: CallDecision | PendingDecision | undefined): Promise<void> {
     const { callId } = call;
     if (judged === undefined) this.#isPaused = true;
     else if ('ask' in judged) {
@@ -133,12 +133,12 @@ class Schedule {
     return Promise.resolve();
   }
 
-  /** Resolves when the call has ended, or is known not to start. */
+  /** Resolves when the call has ended or will not be started. */
   run(call: Call): Promise<void> {
     const before = this.#batch.calls.slice(0, this.#batch.calls.indexOf(call));
-    const over = this.#run(call, before);
-    this.#over.set(call.callId, over);
-    return over;
+    const completion = this.#run(call, before);
+    this.#completion.set(call.callId, completion);
+    return completion;
   }
 
   async #run(call: Call, before: readonly Call[]): Promise<void> {
@@ -146,13 +146,13 @@ class Schedule {
     await this.#decisions.get(callId);
     const decided = this.#batch.decided.get(callId);
     if (decided === undefined) return;
-    // A refusal does nothing that an earlier call could change.
+    // A refused call need not wait: it has no effects.
     if (!('refused' in decided)) {
       const awaited = before.filter((earlier) => !decided.parallel || this.#exclusive.has(earlier.callId));
-      for (const { callId: earlier } of awaited) await this.#over.get(earlier);
+      for (const { callId: earlier } of awaited) await this.#completion.get(earlier);
     }
     if (this.#stop.signal.aborted || this.#isHeld()) return;
-    const running = this.#perform(call, decided);
+    const running = this.#runWithSignals(call, decided);
     this.#batch.running.add(running);
     await running;
     this.#batch.running.delete(running);
@@ -160,40 +160,40 @@ class Schedule {
   }
 
   #isHeld(): boolean {
-    return this.#isPaused || this.#context.isHeld() || this.#context.halt.aborted;
+    return this.#isPaused || this.#context.isPausing() || this.#context.halt.aborted;
   }
 
-  async #perform(call: Call, decided: Decided): Promise<void> {
+  async #runWithSignals(call: Call, decided: CallDecision): Promise<void> {
     const { halt } = this.#context;
     const { controller: ended, release } = derivedAbort(this.#stop.signal);
-    const forget = onAbort(halt, () => ended.abort());
+    const removeListener = onAbort(halt, () => ended.abort());
     try {
       await runOne(this.#batch, call, decided, this.#context, {
         signal: ended.signal,
         cancelled: () => this.#signal.aborted || halt.aborted,
       });
     } finally {
-      forget();
+      removeListener();
       release();
     }
   }
 
-  #settle(callId: string, decided: Decided | undefined): void {
+  #settle(callId: string, decided: CallDecision | undefined): void {
     if (decided === undefined) {
       this.#isPaused = true;
       return;
     }
     this.#batch.decided.set(callId, decided);
-    this.#note(callId, decided);
+    this.#trackExclusive(callId, decided);
   }
 
-  #note(callId: string, decided: Decided): void {
+  #trackExclusive(callId: string, decided: CallDecision): void {
     if ('refused' in decided || decided.parallel) this.#exclusive.delete(callId);
     else this.#exclusive.add(callId);
   }
 }
 
-/** Why a call may be stopped: the run is cancelled or the process ends, or else a person's message came first. */
+/** `cancelled` is true if the run is cancelled or the process ends, as opposed to a steering message. */
 interface Stopping {
   readonly signal: AbortSignal;
   readonly cancelled: () => boolean;
@@ -202,7 +202,7 @@ interface Stopping {
 async function runOne(
   batch: ToolBatch,
   call: Call,
-  decided: Decided,
+  decided: CallDecision,
   context: ToolBatchContext,
   { signal, cancelled }: Stopping,
 ): Promise<void> {
@@ -212,7 +212,7 @@ async function runOne(
     finish(batch, line, decided.refused, context);
     return;
   }
-  const around: ToolContext = {
+  const surroundings: ToolContext = {
     ...context.surroundings(call.callId),
     callId: call.callId,
     cwd: context.cwd,
@@ -224,49 +224,49 @@ async function runOne(
         context.emit([{ type: 'tool-update', callId: call.callId, text }]);
     },
   };
-  const begin = async (): Promise<ToolOutput | undefined> => {
-    await context.written();
-    return signal.aborted ? undefined : decided.run.run(around, signal);
+  const start = async (): Promise<ToolOutput | undefined> => {
+    await context.whenDurable();
+    return signal.aborted ? undefined : decided.run.run(surroundings, signal);
   };
-  const output = await settled(begin(), signal, context.graceMs);
+  const output = await outputOrTimeout(start(), signal, context.graceMs);
   if (signal.aborted && !cancelled()) finish(batch, line, SKIPPED, context);
   else if (output === undefined) finish(batch, line, INTERRUPTED, context);
   else {
     const status = signal.aborted ? 'interrupted' : output.isError ? 'failed' : 'done';
-    finish(batch, line, { status, output: capped(output) }, context);
+    finish(batch, line, { status, output: limitOutput(output) }, context);
   }
 }
 
-/** The output; undefined when the call was cancelled and does not end. What a tool throws is a failed result. */
-async function settled(
+/** The output; undefined if the call was cancelled and does not end in time. An error of the tool is a failed result. */
+async function outputOrTimeout(
   running: Promise<ToolOutput | undefined>,
   signal: AbortSignal,
   graceMs: number,
 ): Promise<ToolOutput | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  let forget = (): void => {};
-  const givenUp = new Promise<undefined>((resolve) => {
-    forget = onAbort(signal, () => {
+  let removeListener = (): void => {};
+  const timedOut = new Promise<undefined>((resolve) => {
+    removeListener = onAbort(signal, () => {
       timer = setTimeout(resolve, graceMs, undefined);
     });
   });
   try {
-    return await Promise.race([running, givenUp]);
+    return await Promise.race([running, timedOut]);
   } catch (thrown) {
     return errorOutput(messageOf(thrown));
   } finally {
-    forget();
+    removeListener();
     clearTimeout(timer);
   }
 }
 
-function finish(batch: ToolBatch, line: CallLine, finished: Finished, context: ToolBatchContext): void {
+function finish(batch: ToolBatch, line: CallLine, finished: CallOutcome, context: ToolBatchContext): void {
   batch.finished.set(line.callId, finished);
   context.emit([{ type: 'tool-end', callId: line.callId, name: line.name, ...finished }]);
 }
 
 /** The results of a batch as items, in call order. */
-export function resultsOf(batch: ToolBatch): readonly Item[] {
+export function toolResults(batch: ToolBatch): readonly Item[] {
   return batch.calls.flatMap(({ callId }): readonly Item[] => {
     const finished = batch.finished.get(callId);
     if (finished === undefined) return [];
@@ -275,23 +275,26 @@ export function resultsOf(batch: ToolBatch): readonly Item[] {
   });
 }
 
-const SKIPPED: Finished = { status: 'skipped', output: errorOutput('Skipped due to queued user message.') };
-const INTERRUPTED: Finished = { status: 'interrupted', output: errorOutput('Tool execution was aborted') };
+const SKIPPED: CallOutcome = {
+  status: 'skipped',
+  output: errorOutput('Skipped due to queued user message.'),
+};
+const INTERRUPTED: CallOutcome = { status: 'interrupted', output: errorOutput('Tool execution was aborted') };
 
-/** The result of a call that a broken or abandoned turn left behind: every call has one. */
+/** The result of a call in an interrupted or abandoned turn: every call needs one. */
 export function abandonedResult({ callId }: Call, { output } = INTERRUPTED): Item {
   return { type: 'tool-result', callId, content: output.content, isError: output.isError };
 }
 
-/** Tools cap their own output; this is the net below them. */
+/** A last limit, in case a tool does not limit its own output. */
 const MAX_TEXT = 400_000;
 
-function capped(output: ToolOutput): ToolOutput {
+function limitOutput(output: ToolOutput): ToolOutput {
   const fits = output.content.every((part) => part.type !== 'text' || part.text.length <= MAX_TEXT);
-  return fits ? output : { ...output, content: output.content.flatMap(cappedPart) };
+  return fits ? output : { ...output, content: output.content.flatMap(limitPart) };
 }
 
-function cappedPart(part: Content): readonly Content[] {
+function limitPart(part: Content): readonly Content[] {
   if (part.type !== 'text' || part.text.length <= MAX_TEXT) return [part];
   return textContent(
     `${part.text.slice(0, MAX_TEXT)}\n[${part.text.length - MAX_TEXT} more characters left out]`,

@@ -12,7 +12,7 @@ export const NO_TOTALS: Totals = {
 };
 
 export function countTurn(totals: Totals, usage: Usage | undefined, cost: Cost | undefined): Totals {
-  return sum(totals, {
+  return addTotals(totals, {
     turns: 1,
     toolCalls: 0,
     inputTokens: usage?.inputTokens ?? 0,
@@ -27,8 +27,8 @@ export function countCalls(totals: Totals, toolCalls: number): Totals {
   return { ...totals, toolCalls: totals.toolCalls + toolCalls };
 }
 
-/** A sum with an unknown part is unknown: a cost that leaves something out would be believed. */
-export function sum(a: Totals, b: Totals): Totals {
+/** Adds totals. The cost is unknown if either part is unknown, because a partial sum would be misleading. */
+export function addTotals(a: Totals, b: Totals): Totals {
   const { cost: _, ...counted } = {
     turns: a.turns + b.turns,
     toolCalls: a.toolCalls + b.toolCalls,
@@ -41,8 +41,8 @@ export function sum(a: Totals, b: Totals): Totals {
   return a.cost === undefined || b.cost === undefined ? counted : { ...counted, cost: a.cost + b.cost };
 }
 
-/** What was used between two moments. */
-export function difference(now: Totals, before: Totals): Totals {
+/** The usage between two points in time. */
+export function subtractTotals(now: Totals, before: Totals): Totals {
   const minus = Object.fromEntries(Object.entries(before).map(([name, value]) => [name, -Number(value)]));
-  return sum(now, { ...NO_TOTALS, ...minus });
+  return addTotals(now, { ...NO_TOTALS, ...minus });
 }

@@ -1,4 +1,4 @@
-import { derivedAbort, type PolypodError, WrongState } from '../base/index.ts';
+import { derivedAbort, type PolypodError, WrongStateError } from '../base/index.ts';
 import {
   type Content,
   costOf,
@@ -10,11 +10,11 @@ import {
 } from '../llm/index.ts';
 import { TextBlockCollector, Timeline, ToolCallCollector } from '../timeline/index.ts';
 import type { HostToolContext } from '../tools/index.ts';
-import { type Answered, answerTurn } from './answering.ts';
+import { type TurnAnswer, answerTurn } from './answer-turn.ts';
 import type { Approve } from './approval.ts';
 import { type CompactionPolicy, compact, DEFAULT_COMPACTION, isNearLimit } from './compaction.ts';
-import { Conversation, type Measured } from './conversation.ts';
-import type { Finished } from './decide-call.ts';
+import { Conversation, type ContextMeasurement } from './conversation.ts';
+import type { CallOutcome } from './decide-call.ts';
 import type {
   CompactionReason,
   CompactionResult,
@@ -23,10 +23,10 @@ import type {
   RunOutcome,
   Totals,
 } from './event.ts';
-import { type Hook, observedBy } from './hooks.ts';
+import { type Hook, withObservers } from './hooks.ts';
 import { Inbox, type Message } from './inbox.ts';
 import { DEFAULT_LOOP, type LoopPolicy } from './loop-guard.ts';
-import { DEFAULT_PRUNE, type PrunePolicy, pruned } from './prune.ts';
+import { DEFAULT_PRUNE, type PrunePolicy, pruneItems } from './prune.ts';
 import { boundReached, type RunBounds } from './run-bounds.ts';
 import type { TurnSettings } from './settings.ts';
 import {
@@ -34,33 +34,33 @@ import {
   type ToolBatch,
   type ToolBatchContext,
   newToolBatch,
-  resultsOf,
+  toolResults,
   runToolBatch,
 } from './tool-batch.ts';
-import { difference, NO_TOTALS } from './totals.ts';
+import { subtractTotals, NO_TOTALS } from './totals.ts';
 
 export interface WorkerOptions {
-  /** Asked before every turn. */
+  /** Called before every turn. */
   readonly settings: () => TurnSettings;
   readonly cwd: string;
   readonly approve: Approve;
   /** What a running call may use, apart from what the worker itself knows. */
   readonly surroundings: (callId: string) => HostToolContext;
   /** Resolves when all events so far are durable; a call has no effect before its start is. */
-  readonly written?: () => Promise<void>;
+  readonly whenDurable?: () => Promise<void>;
   /** Gets every event, in order, in the batches they came in. */
   readonly emit: (events: readonly RunEvent[]) => void;
   readonly hooks?: readonly Hook[];
-  /** The conversation so far, for one that goes on. */
+  /** The items of a conversation to continue. */
   readonly items?: readonly Item[];
-  /** Results of calls at its end that are not in it, because earlier calls of their turn have none yet. */
-  readonly finished?: ReadonlyMap<string, Finished>;
+  /** Results of calls at its end that are not in `items`, because earlier calls of their turn have none yet. */
+  readonly finished?: ReadonlyMap<string, CallOutcome>;
   readonly totals?: Totals;
-  readonly measured?: Measured;
-  /** Asked before every turn, as are the policies. */
+  readonly measured?: ContextMeasurement;
+  /** Called before every turn, like `policies`. */
   readonly bounds?: () => Partial<RunBounds>;
   readonly policies?: () => Partial<WorkerPolicies>;
-  /** Waits between attempts; a test's clock, or one that a person can cut short. */
+  /** Waits between attempts. Replaceable for tests, and for users who cut the wait short. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<'waited' | 'given-up'>;
   readonly random?: () => number;
   readonly newRunId?: () => string;
@@ -69,7 +69,7 @@ export interface WorkerOptions {
 export interface WorkerPolicies {
   readonly retry: RetryPolicy;
   readonly maxContinuations: number;
-  /** How long a cancelled tool may take to end before the run goes on without it. */
+  /** How long to wait for a cancelled tool to end. */
   readonly toolGraceMs: number;
   readonly loop: LoopPolicy;
   readonly prune: PrunePolicy;
@@ -77,8 +77,8 @@ export interface WorkerPolicies {
 }
 
 /**
- * Runs a conversation: asks the model, runs the tools it asks for, and asks again until it asks for none. One run at a
- * time; everything that happens is an event, and a run never rejects for what a model, a tool or a person did.
+ * Runs a conversation: requests an answer, runs its tool calls, and repeats until the answer has none. One run at a time.
+ * Everything that happens is an event; a run never rejects because of a model, a tool or a user.
  */
 export class Worker {
   readonly inbox = new Inbox();
@@ -86,12 +86,12 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #conversation: Conversation;
   readonly #emit: Emit;
-  /** The calls of the turn under way, or of a paused one. */
+  /** The calls of the current or paused turn. */
   #batch: ToolBatch | undefined;
-  /** Results from before this worker, for the first batch only: providers may use the ids of calls again. */
-  #early: ReadonlyMap<string, Finished>;
+  /** Results from before this worker. Only for the first batch, because providers may reuse call ids. */
+  #resultsBeforeStart: ReadonlyMap<string, CallOutcome>;
   readonly #halt = new AbortController();
-  #pauseWanted = false;
+  #isPauseRequested = false;
   #running = false;
   #timeline: Timeline | undefined;
   #text: TextBlockCollector | undefined;
@@ -99,9 +99,9 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#early = options.finished ?? NONE;
+    this.#resultsBeforeStart = options.finished ?? NO_RESULTS;
     this.#conversation = new Conversation(options.items ?? [], options.totals ?? NO_TOTALS, options.measured);
-    this.#emit = observedBy(options.hooks ?? [], options.emit);
+    this.#emit = withObservers(options.hooks ?? [], options.emit);
   }
 
   /** For your own handlers. Events are dispatched from the first access on. */
@@ -131,63 +131,63 @@ export class Worker {
     return this.#running;
   }
 
-  /** Tokens in the context, as far as they are known. */
+  /** The tokens in the context: measured where possible, otherwise estimated. */
   get contextTokens(): number {
     return this.#conversation.contextTokens;
   }
 
-  /** From one prompt to quiet. Calls that a paused run left behind are closed first. */
+  /** Runs from one prompt until there is nothing left to do. Open calls of a paused run are closed first. */
   async run(prompt: Message, signal: AbortSignal): Promise<RunOutcome> {
-    return this.#tracked(signal, (stop) => {
+    return this.#emitRun(signal, (stop) => {
       this.#abandonCalls();
       this.#add('prompt', prompt);
       return this.#loop(stop);
     });
   }
 
-  /** Goes on with a paused run, or with a conversation that was broken off: nothing decided is asked again. */
+  /** Continues a paused run or an interrupted conversation. Decided calls are not asked again. */
   async resume(signal: AbortSignal): Promise<RunOutcome> {
-    return this.#tracked(signal, (stop) => this.#loop(stop));
+    return this.#emitRun(signal, (stop) => this.#loop(stop));
   }
 
-  /** No further call is started. The run ends when those that run have ended and the rest is decided, or before the next turn. */
+  /** Starts no further call. The run ends when the running calls have ended and the rest is decided, or before the next turn. */
   pause(): void {
-    if (this.#running) this.#pauseWanted = true;
+    if (this.#running) this.#isPauseRequested = true;
   }
 
   /**
-   * Stops the calls that run and starts no others, because the process ends. Open questions stay open: they are raised again
-   * where the conversation is resumed.
+   * Stops the running calls and starts no others, because the process ends. Pending approvals stay open: they are requested
+   * again when the conversation is resumed.
    */
   async halt(): Promise<void> {
     this.#halt.abort();
     for (const running of this.#batch?.running ?? []) await running;
   }
 
-  /** Gives up a paused run: its calls get a result, and nothing of it is run any more. */
+  /** Gives up a paused run: its open calls get a result and are not run. */
   abandon(): void {
-    if (this.#running) throw busy();
+    if (this.#running) throw runActiveError();
     this.#abandonCalls();
   }
 
-  /** Puts something between two runs into the conversation, for the model to read with the next prompt. */
-  note(origin: InputOrigin, item: Item): void {
-    if (this.#running) throw busy();
+  /** Adds an item between two runs, to be sent with the next prompt. */
+  addInput(origin: InputOrigin, item: Item): void {
+    if (this.#running) throw runActiveError();
     this.#conversation.add(item);
     this.#emit([{ type: 'input', origin, item }]);
   }
 
-  /** Summarises all but the newest items now. */
+  /** Summarizes all but the newest items now. */
   async compact(instructions: string | undefined, signal: AbortSignal): Promise<CompactionResult> {
-    return this.#alone(() => this.#compact('manual', instructions, signal));
+    return this.#exclusively(() => this.#compact('manual', instructions, signal));
   }
 
   get #policies(): WorkerPolicies {
     return { ...DEFAULT_POLICIES, ...this.#options.policies?.() };
   }
 
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running) throw busy();
+  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running) throw runActiveError();
     this.#running = true;
     try {
       return await work();
@@ -196,16 +196,16 @@ export class Worker {
     }
   }
 
-  async #tracked(signal: AbortSignal, work: (stop: AbortSignal) => Promise<RunOutcome>): Promise<RunOutcome> {
-    return this.#alone(async () => {
-      // Many calls listen at once, which is more than a caller's signal should bear.
+  async #emitRun(signal: AbortSignal, work: (stop: AbortSignal) => Promise<RunOutcome>): Promise<RunOutcome> {
+    return this.#exclusively(async () => {
+      // A separate signal, because many calls listen at once and would exceed the listener limit of the caller's.
       const { controller, release } = derivedAbort(signal);
-      this.#pauseWanted = false;
+      this.#isPauseRequested = false;
       const runId = this.#options.newRunId?.() ?? crypto.randomUUID();
       const before = this.totals;
       this.#emit([{ type: 'run-start', runId }]);
       const outcome = await work(controller.signal).finally(release);
-      this.#emit([{ type: 'run-end', runId, outcome, totals: difference(this.totals, before) }]);
+      this.#emit([{ type: 'run-end', runId, outcome, totals: subtractTotals(this.totals, before) }]);
       return outcome;
     });
   }
@@ -213,54 +213,57 @@ export class Worker {
   async #loop(signal: AbortSignal): Promise<RunOutcome> {
     const before = this.totals;
     let recovered = false;
-    // What waited has just been delivered: in mode one-at-a-time the next message gets a turn of its own.
+    // Pending messages have just been delivered: in the mode one-at-a-time, the next message gets its own turn.
     let delivered = false;
     for (;;) {
       const open = this.#conversation.openCalls();
       if (open.length > 0) {
-        const outcome = await this.#runCalls(this.#batch ?? newToolBatch(open, this.#takeEarly()), signal);
+        const outcome = await this.#runCalls(
+          this.#batch ?? newToolBatch(open, this.#takeResultsBeforeStart()),
+          signal,
+        );
         if (outcome !== undefined) return outcome;
       }
       if (signal.aborted) return { status: 'cancelled' };
       if (!delivered) this.#deliver('steer', this.inbox.takeSteering());
       delivered = false;
-      const limit = boundReached(this.#options.bounds?.() ?? {}, difference(this.totals, before));
+      const limit = boundReached(this.#options.bounds?.() ?? {}, subtractTotals(this.totals, before));
       if (limit !== undefined) return limit;
-      if (this.#pauseWanted) return { status: 'paused', callIds: [] };
+      if (this.#isPauseRequested) return { status: 'paused', callIds: [] };
       await this.#compactIfFull(signal);
       if (signal.aborted) return { status: 'cancelled' };
 
-      const answered = await this.#answer(signal);
-      if (answered.outcome === 'completed' && this.#conversation.openCalls().length > 0) continue;
+      const answer = await this.#answer(signal);
+      if (answer.outcome === 'completed' && this.#conversation.openCalls().length > 0) continue;
       this.#emit([{ type: 'turn-end', turn: this.#conversation.turn, results: [] }]);
-      if (answered.failure?.kind === 'context-too-long' && !recovered) {
-        // The provider's own count is the one that matters: make room once, and ask again.
+      if (answer.failure?.kind === 'context-too-long' && !recovered) {
+        // Only the provider's own token count is exact: compact once and retry.
         recovered = true;
         const { status } = await this.#compact('overflow', undefined, signal);
         if (status === 'compacted') continue;
-        return status === 'cancelled' ? { status } : failedOutcome(answered);
+        return status === 'cancelled' ? { status } : failedOutcome(answer);
       }
-      if (answered.outcome === 'cancelled') return { status: 'cancelled' };
-      if (answered.outcome === 'failed') return failedOutcome(answered);
-      if (goesOn(answered.stopReason)) continue;
+      if (answer.outcome === 'cancelled') return { status: 'cancelled' };
+      if (answer.outcome === 'failed') return failedOutcome(answer);
+      if (mustContinue(answer.stopReason)) continue;
       delivered = this.#deliverWaiting();
       if (!delivered) return { status: 'finished' };
     }
   }
 
-  async #answer(signal: AbortSignal): Promise<Answered> {
+  async #answer(signal: AbortSignal): Promise<TurnAnswer> {
     const turn = this.#conversation.beginTurn();
     this.#emit([{ type: 'turn-start', turn }]);
     const policies = (): WorkerPolicies => this.#policies;
-    const answered = await answerTurn(
+    const answer = await answerTurn(
       {
         settings: this.#options.settings(),
-        items: () => pruned(this.items, this.#policies.prune),
+        items: () => pruneItems(this.items, this.#policies.prune),
         keep: (items) => {
           this.#conversation.add(...items);
           this.#emit(items.map((item) => ({ type: 'input', origin: 'continuation', item })));
         },
-        // As they are when an attempt has failed, which may be long after it began.
+        // Read when an attempt has failed, which may be long after it started.
         get retry() {
           return policies().retry;
         },
@@ -274,7 +277,7 @@ export class Worker {
       },
       signal,
     );
-    const { outcome, items, broken, usage, cost } = answered;
+    const { outcome, items, broken, usage, cost } = answer;
     this.#conversation.addAnswer(items, usage, cost);
     this.#emit([
       {
@@ -287,21 +290,21 @@ export class Worker {
         ...(cost && { cost }),
       },
     ]);
-    return answered;
+    return answer;
   }
 
-  /** Undefined when the conversation goes on. */
+  /** Returns undefined if the run continues. */
   async #runCalls(batch: ToolBatch, signal: AbortSignal): Promise<RunOutcome | undefined> {
     const context = this.#batchContext(batch);
     this.#batch = batch;
-    if (this.#pauseWanted) return this.#pauseWith(batch);
+    if (this.#isPauseRequested) return this.#pauseBatch(batch);
     const end = await runToolBatch(batch, context, signal);
-    if (end === 'paused') return this.#pauseWith(batch);
+    if (end === 'paused') return this.#pauseBatch(batch);
     this.#batch = undefined;
     const results =
       end === 'loop'
         ? batch.calls.map((call) => abandonedResult(call, batch.finished.get(call.callId)))
-        : resultsOf(batch);
+        : toolResults(batch);
     this.#conversation.addResults(results);
     this.#emit([{ type: 'turn-end', turn: this.#conversation.turn, results }]);
     if (end === 'loop') return LOOPING;
@@ -314,27 +317,27 @@ export class Worker {
       cwd: this.#options.cwd,
       approve: this.#options.approve,
       hooks: this.#options.hooks ?? [],
-      past: this.#conversation.sincePrompt(batch.calls[0]),
+      history: this.#conversation.sincePrompt(batch.calls[0]),
       loop: this.#policies.loop,
       graceMs: this.#policies.toolGraceMs,
       surroundings: this.#options.surroundings,
-      written: this.#options.written ?? (async () => {}),
+      whenDurable: this.#options.whenDurable ?? (async () => {}),
       interrupts: () => this.inbox.interrupts(),
-      isHeld: () => this.#pauseWanted,
+      isPausing: () => this.#isPauseRequested,
       halt: this.#halt.signal,
       emit: this.#emit,
     };
   }
 
-  #takeEarly(): ReadonlyMap<string, Finished> {
-    const early = this.#early;
-    this.#early = NONE;
-    return early;
+  #takeResultsBeforeStart(): ReadonlyMap<string, CallOutcome> {
+    const resultsBeforeStart = this.#resultsBeforeStart;
+    this.#resultsBeforeStart = NO_RESULTS;
+    return resultsBeforeStart;
   }
 
-  #pauseWith(batch: ToolBatch): RunOutcome {
+  #pauseBatch(batch: ToolBatch): RunOutcome {
     this.#batch = batch;
-    this.#pauseWanted = false;
+    this.#isPauseRequested = false;
     return { status: 'paused', callIds: batch.calls.map(({ callId }) => callId) };
   }
 
@@ -351,7 +354,7 @@ export class Worker {
   ): Promise<CompactionResult> {
     const settings = this.#options.settings();
     this.#emit([{ type: 'compaction-start', reason }]);
-    const keepTokens = keptTokens(this.#policies.compaction, settings.model);
+    const keepTokens = tokensToKeep(this.#policies.compaction, settings.model);
     const { result, items, usage } = await compact(
       settings,
       this.items,
@@ -363,7 +366,7 @@ export class Worker {
     return result;
   }
 
-  /** Steering first; follow-ups only when the work is done and nobody steers. */
+  /** Delivers steering first, and follow-ups only if there is no steering. */
   #deliverWaiting(): boolean {
     return (
       this.#deliver('steer', this.inbox.takeSteering()) ||
@@ -383,13 +386,13 @@ export class Worker {
   }
 
   #abandonCalls(): void {
-    const results = this.#conversation.closeCalls(this.#batch?.finished ?? this.#takeEarly());
+    const results = this.#conversation.closeCalls(this.#batch?.finished ?? this.#takeResultsBeforeStart());
     this.#batch = undefined;
     if (results.length > 0) this.#emit([{ type: 'turn-end', turn: this.#conversation.turn, results }]);
   }
 }
 
-const NONE: ReadonlyMap<string, Finished> = new Map();
+const NO_RESULTS: ReadonlyMap<string, CallOutcome> = new Map();
 
 type Emit = (events: readonly RunEvent[]) => void;
 
@@ -405,28 +408,28 @@ const DEFAULT_POLICIES: WorkerPolicies = {
 const LOOPING: RunOutcome = {
   status: 'limited',
   limit: 'loop',
-  message: 'the model made the same call again and again although it was told that this does not help',
+  message: 'the model kept repeating the same call although it was refused',
 };
 
-/** Answers after which the provider or the model has more to say. */
-function goesOn(stopReason: StopReason | undefined): boolean {
+/** Whether the answer is to be continued by another request. */
+function mustContinue(stopReason: StopReason | undefined): boolean {
   return stopReason === 'pause-turn';
 }
 
-function failedOutcome({ failure }: Answered): RunOutcome {
+function failedOutcome({ failure }: TurnAnswer): RunOutcome {
   return {
     status: 'failed',
     failure: failure ?? { kind: 'provider', message: 'the provider gave no reason' },
   };
 }
 
-/** In a small window the tail has to be small too. */
-function keptTokens({ keepTokens }: CompactionPolicy, { contextWindow }: Model): number {
+/** Limits the kept tokens to a quarter of a small context window. */
+function tokensToKeep({ keepTokens }: CompactionPolicy, { contextWindow }: Model): number {
   return contextWindow === undefined ? keepTokens : Math.min(keepTokens, Math.floor(contextWindow / 4));
 }
 
-function busy(): PolypodError {
-  return new WrongState('a run is under way: steer it, queue a follow-up, or cancel it first');
+function runActiveError(): PolypodError {
+  return new WrongStateError('a run is under way: steer it, queue a follow-up, or cancel it first');
 }
 
 async function waitFor(ms: number, signal: AbortSignal): Promise<'waited'> {

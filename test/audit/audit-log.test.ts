@@ -58,7 +58,7 @@ const made = (count: number, from = 0): readonly AuditEvent[] =>
   Array.from({ length: count }, (_, at) => ({ event: 'key.created', by: 'ada', target: `key${from + at}` }));
 
 describe('the audit log', () => {
-  it('numbers and chains its entries, over several writers one after the other', async () => {
+  it('numbers and chains its entries across consecutive writers', async () => {
     const here = place();
     await here.write(made(3));
     await here.write(made(2, 3));
@@ -105,9 +105,9 @@ describe('the audit log', () => {
     [
       'half of the last line',
       (lines: string[]) => lines.with(5, lines[5]?.slice(0, 50) ?? ''),
-      'audit.jsonl:6: the line is unfinished',
+      'audit.jsonl:6: the line is incomplete',
     ],
-  ])('is not verified with %s', async (_, change, problem) => {
+  ])('fails verification with %s', async (_, change, problem) => {
     const here = place();
     await here.write(made(5));
     const before = here.lines();
@@ -117,7 +117,7 @@ describe('the audit log', () => {
     expect(here.problems()).toEqual([]);
   });
 
-  it('is not verified when all of it was written again, unless audit.head was too; an expected entry tells then', async () => {
+  it('fails verification after a rewrite, or with an expected entry if audit.head was rewritten too', async () => {
     const [here, forged] = [place(), place()];
     await here.write(made(5));
     const { head } = verifyAudit(here.files);
@@ -133,7 +133,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('says that lines at the end were removed, also after more was written', async () => {
+  it('reports removed lines at the end, also after new entries', async () => {
     const here = place();
     await here.write(made(5));
     writeFileSync(here.files.current, `${here.lines().slice(0, 3).join('\n')}\n`);
@@ -151,7 +151,7 @@ describe('the audit log', () => {
     expect(here.problems()[0]).toContain('entries 1 to 8 are missing');
   });
 
-  it('accounts for a line that a crash cut, in the middle of a character too', async () => {
+  it('records a line that a crash cut off, also inside a character', async () => {
     const here = place();
     await here.write(made(2));
     const torn = Buffer.from('{"seq":4,"time":"2026-01-01T00:00:00Z","by":"é');
@@ -162,14 +162,14 @@ describe('the audit log', () => {
       details: { bytes: torn.length - 1 },
     });
     expect(verifyAudit(here.files)).toMatchObject({ entries: 5, torn: 1, problems: [] });
-    // A whole line without its end is an entry.
+    // A complete line without a newline is an entry.
     const { length } = here.lines();
     truncateSync(here.files.current, statSync(here.files.current).size - 1);
     await here.write(made(1, 8));
     expect(verifyAudit(here.files)).toMatchObject({ entries: length, torn: 1, problems: [] });
   });
 
-  it('goes on in a new file, keeps the chain, and accounts for files that it removed', async () => {
+  it('continues the chain in a new file, and records removed files', async () => {
     const here = place();
     const limits = { fileBytes: 2_000, keptFiles: 2 };
     for (let round = 0; round < 6; round += 1) await here.write(made(10, round * 10), limits);
@@ -188,7 +188,7 @@ describe('the audit log', () => {
     expect(here.problems()[0]).toMatch(/entries 1 to \d+ are missing/);
   });
 
-  it('begins a new file when the old one is too old', async () => {
+  it('starts a new file when the old one exceeds its maximum age', async () => {
     const here = place();
     let now = Date.parse('2026-01-01T00:00:00Z');
     const log = here.open({ fileAgeMs: 1_000 }, () => new Date(now));
@@ -202,7 +202,7 @@ describe('the audit log', () => {
     expect(here.problems()).toEqual([]);
   });
 
-  it('keeps the lines of versions that did not chain them', async () => {
+  it('keeps the lines of versions without a chain', async () => {
     const here = place();
     mkdirSync(here.files.directory);
     writeFileSync(here.files.current, '{"time":"2026-01-01T00:00:00.000Z","action":"POST /submit_task"}\n');
@@ -217,7 +217,7 @@ describe('the audit log', () => {
     expect(here.problems()).toEqual([]);
   });
 
-  it('cuts what is long, escapes what is not printable, and removes secrets', async () => {
+  it('truncates long values, escapes unprintable characters, and redacts secrets', async () => {
     const here = place();
     const key = `ppk_0123456789ab_${'x'.repeat(43)}`;
     await here.write([
@@ -237,7 +237,7 @@ describe('the audit log', () => {
     expect(here.problems()).toEqual([]);
   });
 
-  it('makes a flood of refusals a few lines and a number', async () => {
+  it('records a flood of refusals as a few entries and a count', async () => {
     const here = place();
     const refusal = (remote: string): AuditEvent => ({
       event: 'request.refused',
@@ -258,7 +258,7 @@ describe('the audit log', () => {
     expect(here.problems()).toEqual([]);
   });
 
-  it('is one chain when several processes write at once, and one of them is killed', async () => {
+  it('is one chain when several processes write concurrently and one is killed', async () => {
     const here = place();
     const program = `
       import { mkdirSync } from 'node:fs';
@@ -287,7 +287,7 @@ describe('the audit log', () => {
     expect(listAuditFiles(here.files).length).toBeGreaterThan(3);
   });
 
-  it('keeps events while it cannot be written, and says so once', async () => {
+  it('keeps events while it cannot be written, and reports the failure once', async () => {
     const here = place();
     const reasons: string[] = [];
     let isBroken = true;

@@ -20,7 +20,7 @@ async function entries(here: Pick<AgentSite, 'polypod'>, ...args: string[]): Pro
     .map((line) => JSON.parse(line) as JsonObject);
 }
 
-/** Asks until the log has what is waited for: requests are written within a moment. */
+/** Polls until the log has the expected entries: requests are written after a short delay. */
 async function until(
   here: AgentSite,
   fits: (all: readonly JsonObject[]) => boolean,
@@ -39,11 +39,11 @@ const command = (sessionId: string): JsonObject => ({
   userPrompt: 'node -e 1 > made',
 });
 
-/** Many processes, one after the other, on a machine that may have other work. */
+/** Allows for many consecutive processes on a busy machine. */
 const BUSY_MS = 120_000;
 
 describe('the audit log of the built program', () => {
-  it('has the approvals and denials of every door, and those that nobody made', {
+  it('records the approvals and denials of every door, and the automatic ones', {
     timeout: BUSY_MS,
   }, async () => {
     const here = await agentSite([asks, says('Done.'), asks, says('Done.')]);
@@ -96,7 +96,7 @@ describe('the audit log of the built program', () => {
     expect(all[0]?.details).toMatchObject({ tool: 'bash', comment: 'No.' });
     expect(JSON.stringify(await entries(here, '--session', pod.podId))).toContain('settings.changed');
 
-    // A run in a process of its own, where nobody can be asked.
+    // A run in a separate process, where nobody can be asked.
     running.child.kill('SIGTERM');
     await running.finished;
     const alone = start(['run', '--no-daemon', '--cwd', here.project, 'Do it.'], here.env);
@@ -109,7 +109,7 @@ describe('the audit log of the built program', () => {
     expect((await here.polypod('audit', 'verify')).code).toBe(0);
   });
 
-  it('has what the host of an agent in RPC mode decides, and what nobody decides in time', async () => {
+  it('records the decisions of the host in RPC mode, and those that time out', async () => {
     const here = await agentSite([asks, says('Done.'), asks, says('Done.')]);
     const decided = async (config: string, answer: JsonObject | undefined): Promise<unknown> => {
       here.configure(config);
@@ -133,7 +133,7 @@ describe('the audit log of the built program', () => {
     });
   });
 
-  it('has every refusal, also of what is no HTTP, in a bounded number of lines', async () => {
+  it('records every refusal, also of invalid HTTP, in a bounded number of lines', async () => {
     const here = await agentSite();
     await here.agent();
     const ada = here.client();
@@ -166,7 +166,7 @@ describe('the audit log of the built program', () => {
       expect.objectContaining({ event: 'connection.refused', outcome: 'malformed_request' }),
     );
 
-    // As many as fit: long targets on one connection, none of them with a key.
+    // Many requests with long targets on one connection, without a key.
     const file = join(here.dataDirectory, 'logs/audit.jsonl');
     const before = statSync(file).size;
     const { hostname, port } = new URL(url);
@@ -192,7 +192,7 @@ describe('the audit log of the built program', () => {
     expect((await here.polypod('audit', 'verify')).code).toBe(0);
   });
 
-  it('is filtered and printed, and a changed, removed or reordered line is named by verify', {
+  it('can be filtered and printed, and verify names a changed, removed or reordered line', {
     timeout: BUSY_MS,
   }, async () => {
     const here = await agentSite();

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { canBecomeOrdinaryUser, giveTo, homeOf, ORDINARY_USER, polypodAs, USERS } from '../ordinary-user.ts';
 
 describe.each(USERS)('the audit log as $name (built program)', ({ identity }) => {
-  it('is written by commands, for its user alone, and the directory of a key is where a link leads', async () => {
+  it('is written by commands with mode 600, and a linked key directory resolves to its target', async () => {
     const HOME = homeOf(identity);
     const project = join(HOME, 'project');
     mkdirSync(project);
@@ -31,7 +31,7 @@ describe.each(USERS)('the audit log as $name (built program)', ({ identity }) =>
   });
 });
 
-it.runIf(canBecomeOrdinaryUser)('another user can neither read nor verify it', async () => {
+it.runIf(canBecomeOrdinaryUser)('another user can neither read nor verify the log', async () => {
   const HOME = homeOf({});
   expect((await polypodAs({}, ['keys', 'create'], { HOME, USER: 'ada' })).code).toBe(0);
   const dataDirectory = join(HOME, '.local/share/polypod');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { frameIn, isDeeperThan, isValueDeeperThan, readMessage, tryParse } from '../../src/base/index.ts';
+import { parseFrame, isDeeperThan, isValueDeeperThan, readMessage, tryParse } from '../../src/base/index.ts';
 
 function lists(depth: number): string {
   return `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -27,7 +27,7 @@ test('brackets inside strings do not count as nesting', () => {
   expect(tryParse(text)).toEqual(JSON.parse(text));
 });
 
-test('a message nested 100,000 levels deep is refused with the limit in the reason', () => {
+test('readMessage rejects a message nested 100,000 levels deep and names the limit', () => {
   expect(readMessage(lists(100_000))).toEqual({
     problem: 'too-deep',
     reason: 'lists and objects may be nested at most 128 levels deep',
@@ -36,15 +36,15 @@ test('a message nested 100,000 levels deep is refused with the limit in the reas
   expect(tryParse(lists(100_000))).toBeUndefined();
 });
 
-test('a value that contains itself counts as too deep', () => {
+test('a cyclic value counts as too deep', () => {
   const value: { self?: unknown; again?: unknown } = {};
   value.self = value.again = value;
   expect(isValueDeeperThan(128, value)).toBe(true);
 });
 
-test('a frame that is nested too deep is cut off inside and keeps the rest', () => {
+test('parseFrame replaces values that are nested too deep and keeps the rest of the frame', () => {
   const deep = `{"a":1,"b":[${lists(600)},2],"c":"[[{"}`;
-  expect(frameIn(deep)).toMatchObject({ a: 1, c: '[[{' });
-  expect(JSON.stringify(frameIn(deep))).toContain('nested deeper than 512 levels');
-  expect(frameIn('{"a":1}')).toEqual({ a: 1 });
+  expect(parseFrame(deep)).toMatchObject({ a: 1, c: '[[{' });
+  expect(JSON.stringify(parseFrame(deep))).toContain('nested deeper than 512 levels');
+  expect(parseFrame('{"a":1}')).toEqual({ a: 1 });
 });

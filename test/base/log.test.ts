@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { type LogEntry, type LogLevel, logTo, redactor } from '../../src/base/index.ts';
+import { type LogEntry, type LogLevel, createLog, redactor } from '../../src/base/index.ts';
 
-test('an entry goes to all sinks without what is secret, however deep, and not below the level, which may change', () => {
+test('the log sends entries at or above the current level to all sinks, with nested secrets redacted', () => {
   const [one, other]: [LogEntry[], LogEntry[]] = [[], []];
   let level: LogLevel = 'warn';
-  const log = logTo({
+  const log = createLog({
     sinks: [(entry) => one.push(entry), (entry) => other.push(entry)],
     level: () => level,
     redact: () => redactor(['hunter22']),

@@ -3,10 +3,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { explainStartFailure, unsearchedText } from '../../src/base/index.ts';
+import { explainStartFailure, unreadablePathNote } from '../../src/base/index.ts';
 import { canBecomeOrdinaryUser, giveTo, homeOf, ORDINARY_USER, polypodAs } from '../ordinary-user.ts';
 
-/** A directory with an executable script without its interpreter, a file that nobody may execute, and a directory. */
+/** A directory with a script whose interpreter is missing, a file that is not executable, and a subdirectory. */
 function directory(): string {
   const path = mkdtempSync(join(tmpdir(), 'polypod-start-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -16,7 +16,7 @@ function directory(): string {
   return path;
 }
 
-/** What the system says about a program, and what we make of it. */
+/** Tries to start a program and explains the system's error. */
 function explained(program: string, cwd: string, path: string) {
   const env = { PATH: path };
   const { error } = spawnSync(program, [], { cwd, env });
@@ -24,8 +24,8 @@ function explained(program: string, cwd: string, path: string) {
   return { text: `${problem}: ${step}`, isPermanent };
 }
 
-describe('a program that does not start', () => {
-  test('is named with the reason and the next step', () => {
+describe('explainStartFailure', () => {
+  test('names the program, the reason and the next step', () => {
     const here = directory();
     const text = (program: string, cwd = here) => {
       const { isPermanent, ...rest } = explained(program, cwd, `${here}:/no/such/entry:/usr/bin`);
@@ -51,7 +51,7 @@ describe('a program that does not start', () => {
     );
   });
 
-  test('may start later when the machine is at its limits', () => {
+  test('reports exhausted process limits as temporary', () => {
     const thrown = Object.assign(new Error('spawn node EAGAIN'), { code: 'EAGAIN' });
     expect(explainStartFailure({ program: 'node', cwd: '/', env: {} }, thrown)).toEqual({
       problem: '"node" could not be started (spawn node EAGAIN)',
@@ -60,8 +60,8 @@ describe('a program that does not start', () => {
     });
   });
 
-  test('is not blamed on PATH entries that can be read or do not exist', () => {
-    expect(unsearchedText(`${directory()}:/no/such/entry:relative:`)).toBe('');
+  test('unreadablePathNote omits PATH entries that are readable or do not exist', () => {
+    expect(unreadablePathNote(`${directory()}:/no/such/entry:relative:`)).toBe('');
   });
 });
 

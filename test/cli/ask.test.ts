@@ -19,7 +19,7 @@ describe('polypod ask', () => {
     const { code, stdout, stderr } = await polypod(['ask', 'What is a pod?']);
     expect(code).toBe(0);
     expect(stdout).toContain('You asked: What is a pod?');
-    expect(stderr).toContain('the built-in simulated model answers. It is a script, not an intelligence.');
+    expect(stderr).toContain('using the built-in simulated model. It is a script, not an intelligence.');
   });
 
   it.each([

@@ -13,7 +13,7 @@ describe('the control socket', () => {
     for (const method of ['new', 'agent-start']) {
       const refused = (cwd: unknown): Promise<unknown> => link.call(method, { cwd });
       await expect(refused(join(here.home, 'nowhere'))).rejects.toThrow(
-        /nowhere: there is no such directory: make it, or name another/,
+        /nowhere: there is no such directory: create it, or name another/,
       );
       await expect(refused(file)).rejects.toThrow(/cannot work in .*file: it is not a directory/);
       await expect(refused('project')).rejects.toThrow('cwd must be an absolute path');

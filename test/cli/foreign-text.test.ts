@@ -41,7 +41,7 @@ describe('text from models, tools and clients acts on no terminal', () => {
   });
 
   it('as what a provider says about a failure', () => {
-    const account = { name: 'groq', wire: 'openai', baseUrl: 'http://x' };
+    const account = { name: 'groq', api: 'openai', baseUrl: 'http://x' };
     const failure = { kind: 'server', message: ATTACK, retryable: false } as Parameters<
       typeof explainFailure
     >[0];
@@ -166,7 +166,7 @@ describe('an entry of the log', () => {
 
 describe('a key that is refused', () => {
   it('is not looked for where the simulated model has none', () => {
-    const account = { name: 'sim', wire: 'anthropic', baseUrl: 'http://x' };
+    const account = { name: 'sim', api: 'anthropic', baseUrl: 'http://x' };
     const failure = { kind: 'auth', message: 'no', retryable: false } as Parameters<typeof explainFailure>[0];
     expect(explainFailure(failure, account, 'sim/offline')).toContain(
       'the built-in simulated model takes none',

@@ -169,7 +169,7 @@ describe('polypod run', () => {
       ['--max-turns', '1'],
       [call('ls', {})],
       1,
-      /stopped: the run has taken the one turn it may take/,
+      /stopped: the run has reached its limit of 1 turn/,
     ],
     ['a wrong key', [], [{ ...says('x'), fault: { kind: '401' } } as Answer], 2, /check the key/],
     [

@@ -117,7 +117,7 @@ describe('polypod new, ls and rm', () => {
     const second = (await run('new')).stdout.trim();
     expect(await run('rm', first.slice(0, 3))).toMatchObject({
       code: 2,
-      stderr: `polypod rm: 2 sessions are meant by "${first.slice(0, 3)}": ${second}, ${first}. Write more of the id.\n`,
+      stderr: `polypod rm: "${first.slice(0, 3)}" matches 2 sessions: ${second}, ${first}. Use a longer id prefix.\n`,
     });
     const [, shown = ''] = (await run('ls')).stdout.split('\n');
     const [short = ''] = shown.split(' ');

@@ -228,7 +228,7 @@ describe('polypod models', () => {
     [['models', 'refesh'], 2, 'takes only "refresh"'],
     [['models', '-a', 'nobody'], 2, 'no model of nobody is known'],
     [['models', 'refresh', '--url', 'http://127.0.0.1:9/'], 3, 'cannot read http://127.0.0.1:9/'],
-    [['models', 'refresh', '--url', 'nonsense'], 2, '"nonsense" is no address'],
+    [['models', 'refresh', '--url', 'nonsense'], 2, '"nonsense" is not an address'],
   ])('%j is refused clearly', async (args, expected, sentence) => {
     const { code, stderr } = await polypod(args);
     expect(stderr).toContain(sentence);

@@ -12,12 +12,12 @@ const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 const TOUCH: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch new' } } }] };
 
 async function opened(options: PodClientOptions): Promise<PodClient> {
-  const client = await PodClient.open({ backoff: { firstMs: 1, longestMs: 10 }, ...options });
+  const client = await PodClient.open({ backoff: { firstMs: 1, maxMs: 10 }, ...options });
   onTestFinished(() => client.close());
   return client;
 }
 
-/** All events up to the first that fits. */
+/** All events up to the first match. */
 async function until(
   events: AsyncGenerator<PodLine>,
   fits: (line: PodLine) => boolean,
@@ -34,7 +34,7 @@ async function until(
 const isIdle = ({ event, data }: PodLine): boolean => event === 'status' && data.state === 'idle';
 
 describe('a client', () => {
-  it('runs a prompt and hears it to its end, after a snapshot', async () => {
+  it('receives a snapshot, runs a prompt and receives its events to the end', async () => {
     const { path, pod } = await podStage([HELLO]);
     const client = await opened({ path, name: 'ada' });
     const events = client.events();
@@ -75,7 +75,7 @@ describe('a client', () => {
     await expect(client.call('rum')).rejects.toMatchObject({ code: 'bad-request' });
   });
 
-  it('gives up with the reason, where the pod says why it cannot be served', async () => {
+  it('gives up with the reason if the pod refuses the connection', async () => {
     const path = join(scratch(), 'run', 'broken.sock');
     const line = { event: 'error', data: { code: 'internal', message: 'the session file is damaged' } };
     const server = await listenUnix(path, (socket) => void socket.end(`${JSON.stringify(line)}\n`));
@@ -87,24 +87,24 @@ describe('a client', () => {
     });
   });
 
-  it('is told when nobody listens', async () => {
+  it('reports a refused connection', async () => {
     await expect(PodClient.open({ path: join(scratch(), 'none.sock') })).rejects.toMatchObject({
       code: 'not-found',
-      message: expect.stringContaining('nobody listens on') as string,
+      message: expect.stringContaining('cannot connect to') as string,
     });
   });
 
-  it('gives up after as many attempts as it was told', async () => {
+  it('gives up after the configured number of attempts', async () => {
     const { path, sockets } = await podStage([]);
     const client = await opened({ path, attempts: 2 });
     const events = client.events();
     await events.next();
     await sockets.closeAll();
-    await expect(events.next()).rejects.toThrow(`nobody answers on ${path} any more: tried 2 times`);
+    await expect(events.next()).rejects.toThrow(`cannot reconnect to ${path}: 2 attempts failed`);
     await expect(client.status()).rejects.toThrow('the client is closed');
   });
 
-  it('ends its events and its calls when it is closed', async () => {
+  it('ends its event streams and calls when it is closed', async () => {
     const { path } = await podStage([]);
     const client = await opened({ path });
     const events = client.events();
@@ -116,13 +116,13 @@ describe('a client', () => {
     await expect(client.events().next()).rejects.toThrow('one reader per client');
   });
 
-  it('comes back when its connection breaks: each event once, each call done once', async () => {
+  it('reconnects when the connection breaks: delivers each event once and performs each call once', async () => {
     const answer: Answer = {
       parts: [{ text: 'z'.repeat(2_000) }],
       pace: { chunkSize: 4, batch: 3, delayMs: 1 },
     };
     const { path } = await podStage([answer, answer]);
-    // Breaks every connection after some bytes, wherever that is.
+    // Breaks every connection after some bytes, at any point.
     const breaking = await breakingRelay(path);
     const losses: string[] = [];
     const client = await opened({
@@ -142,7 +142,7 @@ describe('a client', () => {
     ]);
   });
 
-  it('gets a snapshot in place of what is no longer kept', async () => {
+  it('receives a snapshot if the missed events are no longer retained', async () => {
     const { path } = await podStage([HELLO]);
     const client = await opened({ path, after: 999 });
     const { value } = await client.events().next();
@@ -152,10 +152,10 @@ describe('a client', () => {
 });
 
 describe("with the daemon's socket", () => {
-  it('attaches to a pod by its name first, and is told at once when there is none', async () => {
+  it('attaches to a pod by name first, and fails immediately if there is none', async () => {
     const { door, pod } = await podStage([HELLO]);
     const path = join(scratch(), 'daemon.sock');
-    // As the daemon does: the first line says which pod, and what follows is the pod's.
+    // Like the daemon: the first line names the pod, and the rest goes to the pod.
     const server = await listenUnix(path, (socket) => {
       socket.once('data', (bytes: Buffer) => {
         socket.pause();
@@ -186,7 +186,7 @@ interface Breaking {
   readonly broken: () => number;
 }
 
-/** A relay whose connections break after so many bytes, more each time. */
+/** A relay whose connections break after a growing number of bytes. */
 async function breakingRelay(to: string): Promise<Breaking> {
   const path = join(scratch(), 'relay.sock');
   let broken = 0;

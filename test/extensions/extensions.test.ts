@@ -11,7 +11,7 @@ interface Loaded {
   readonly notices: readonly string[];
 }
 
-/** Loads modules as the program does, with a person who agrees to everything. */
+/** Loads modules like the program does, with a user who confirms everything. */
 async function load(...codes: readonly string[]): Promise<Loaded> {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-extension-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -35,7 +35,7 @@ async function load(...codes: readonly string[]): Promise<Loaded> {
     shutdown: () => void notices.push('shutdown'),
     isIdle: () => true,
     abort: () => void notices.push('abort'),
-    failed: (path, event, error) => void failures.push([path.split('/').at(-1) ?? '', event, error]),
+    onError: (path, event, error) => void failures.push([path.split('/').at(-1) ?? '', event, error]),
   });
   for (const [at, code] of codes.entries()) {
     const file = join(directory, `extension-${at}.mjs`);
@@ -69,7 +69,7 @@ const ADD = `export default (polypod) => polypod.registerTool({
 });`;
 
 describe('a tool of an extension', () => {
-  it('runs with arguments that its schema allows', async () => {
+  it('runs with arguments that match its schema', async () => {
     const { extensions } = await load(ADD);
     const [add] = extensions.tools;
     expect(await call(add, { a: 1, b: 2 })).toEqual({
@@ -82,12 +82,12 @@ describe('a tool of an extension', () => {
     });
   });
 
-  it('needs a name and a schema, and a name that is free', async () => {
+  it('needs a schema and a valid name that is not taken', async () => {
     const bad = `export default (polypod) => polypod.registerTool({ name: 'a b', description: '', parameters: {}, run: () => '' });`;
     const { failures, extensions } = await load(bad, ADD, ADD);
     expect(failures).toEqual([
-      ['extension-0.mjs', 'load', 'a tool cannot be called "a b": letters, digits, _ and - make a name'],
-      ['extension-2.mjs', 'load', 'there is a tool add of another extension'],
+      ['extension-0.mjs', 'load', '"a b" is not a valid tool name: use letters, digits, _ and -'],
+      ['extension-2.mjs', 'load', 'another extension has already registered a tool add'],
     ]);
     expect(extensions.tools.map(({ name }) => name)).toEqual(['add']);
   });
@@ -109,12 +109,12 @@ describe('a hook of an extension', () => {
     expect(await call(add, input)).toMatchObject({ content: [{ type: 'text', text }], isError: true });
   });
 
-  it('that has nothing to say lets it run', async () => {
+  it('without an answer lets the call run', async () => {
     const { extensions } = await load(ADD, guard('() => {}'));
     expect(await call(extensions.extend([])[0], { a: 1, b: 1 })).toMatchObject({ isError: false });
   });
 
-  it('objects to a switch, and has no say when it fails', async () => {
+  it('can cancel a session switch, and is ignored if it fails', async () => {
     const objects = `export default (p) => p.on('session_before_switch', ({ reason }) => ({ cancel: reason === 'new' }));`;
     const fails = `export default (p) => p.on('session_before_switch', () => { throw new Error('boom'); });`;
     const { extensions, failures } = await load(fails, objects);
@@ -133,7 +133,7 @@ describe('a hook of an extension', () => {
       '({ input }) => { input.a = 1; }',
       "an extension's tool_call hook failed: Cannot assign to read only property",
     ],
-  ])('denies a call in pi’s words, and cannot change it: %s', async (body, text) => {
+  ])('denies a call in pi’s format, and cannot change it: %s', async (body, text) => {
     const { extensions } = await load(ADD, guard(body));
     const [add] = extensions.extend([]);
     expect(await call(add, { a: 10, b: 1 })).toMatchObject({
@@ -142,7 +142,7 @@ describe('a hook of an extension', () => {
     });
   });
 
-  it('changes the result of a tool', async () => {
+  it('can change the result of a tool', async () => {
     const change = `export default (pi) => pi.on('tool_result', ({ toolName, content, isError }) => ({
       content: [{ type: 'text', text: toolName + ' said ' + content[0].text }], isError: !isError }));`;
     const { extensions } = await load(ADD, change);
@@ -153,7 +153,7 @@ describe('a hook of an extension', () => {
     });
   });
 
-  it('hears what the client is told, with the numbers of turns, as a copy', async () => {
+  it('receives copies of the client’s events, with turn numbers', async () => {
     const listen = `export default (pi) => {
       for (const name of ['turn_start', 'turn_end', 'agent_end'])
         pi.on(name, (event, ctx) => { ctx.ui.notify(name + ' ' + event.turnIndex); event.messages?.pop(); });
@@ -166,7 +166,7 @@ describe('a hook of an extension', () => {
     expect(end.messages).toEqual([1]);
   });
 
-  it('must be about something that happens', async () => {
+  it('must be registered for an existing event', async () => {
     const { failures } = await load(`export default (p) => p.on('sunrise', () => {});`);
     expect(failures).toEqual([
       [
@@ -179,7 +179,7 @@ describe('a hook of an extension', () => {
 });
 
 describe('a command of an extension', () => {
-  it('is called with what follows its name', async () => {
+  it('is called with the text after its name', async () => {
     const { extensions, notices } = await load(
       `export default (p) => { p.registerCommand('say', { description: 'Says.', handler: (args) => p.send(args) });
        p.registerCommand('end', { handler: () => p.shutdown() }); }`,
@@ -198,7 +198,7 @@ describe('a part of pi’s API that is missing', () => {
     ['pi.registerProvider("x", {})', 'pi.registerProvider() does not work in Polypod'],
     ['pi.events.on("x", () => {})', 'pi.events does not work in Polypod'],
     ['pi.on("before_agent_start", () => {})', 'on("before_agent_start") does not work in Polypod'],
-  ])('is refused by its name: %s', async (code, message) => {
+  ])('throws an error with its name: %s', async (code, message) => {
     const { failures } = await load(`export default (pi) => { ${code}; }`);
     expect(failures).toEqual([['extension-0.mjs', 'load', expect.stringContaining(message) as unknown]]);
   });
@@ -206,7 +206,7 @@ describe('a part of pi’s API that is missing', () => {
   it.each([
     ['ctx.sessionManager.getEntries()', 'ctx.sessionManager does not work in Polypod'],
     ['ctx.newSession()', 'ctx.newSession() does not work in Polypod'],
-  ])('is refused by its name in a handler: %s', async (code, message) => {
+  ])('throws an error with its name in a handler: %s', async (code, message) => {
     const { extensions, failures } = await load(
       `export default (pi) => pi.registerCommand('try', { handler: (args, ctx) => { ${code}; } });`,
     );
@@ -221,7 +221,7 @@ describe('a module', () => {
     ['export const x = 1;', /has no default export that is a function/],
     ['export default () => { throw new Error("no"); }', /^no$/],
     ['syntax error here', /./],
-  ])('that is no extension is told of: %s', async (code, reason) => {
+  ])('that is not an extension is reported: %s', async (code, reason) => {
     const { failures } = await load(code);
     expect(failures).toHaveLength(1);
     expect(failures[0]?.[2]).toMatch(reason);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../cli/polypod.ts';
 import { Program } from '../protocols/rpc/program.ts';
 
-/** Writes files into a directory of their own, and gives the path of the first. */
+/** Writes files into a new directory and returns the path of the first. */
 function written(files: Readonly<Record<string, string>>): string {
   const directory = temporaryDirectory();
   for (const [name, text] of Object.entries(files)) {
@@ -14,7 +14,7 @@ function written(files: Readonly<Record<string, string>>): string {
   return join(directory, Object.keys(files)[0] ?? '');
 }
 
-/** One of pi's own examples, at a place where nothing of pi is installed. */
+/** One of pi's examples, in a directory without pi's packages. */
 function example(name: string): string {
   const file = `node_modules/@mariozechner/pi-coding-agent/examples/extensions/${name}`;
   return written({ [name]: readFileSync(file, 'utf8') });
@@ -27,7 +27,7 @@ const answer = (program: Program, id: unknown, reply: object): void =>
   program.send({ type: 'extension_ui_response', id, ...reply });
 
 describe('an extension in TypeScript, in the built program', () => {
-  it('may have types, enums, parameter properties and imports without an extension', async () => {
+  it('can have types, enums, parameter properties and imports without a file extension', async () => {
     const file = written({
       'extension.ts': `
         import type { ExtensionAPI } from '@mariozechner/pi-coding-agent';
@@ -67,7 +67,7 @@ describe('an extension in TypeScript, in the built program', () => {
     expect(readdirSync(join(file, '..'))).toEqual(['extension.ts', 'greeter.ts']);
   });
 
-  it('may be a directory', async () => {
+  it('can be a directory', async () => {
     const file = written({
       'index.ts': `export default (pi: any) => pi.registerCommand('here', { handler: async () => {} });`,
     });
@@ -83,7 +83,7 @@ describe('an extension in TypeScript, in the built program', () => {
     ['import { Type } from "typebox"; Type.Tuple([])', 'Type.Tuple does not work in Polypod without TypeBox'],
     ['import { x } from "no-such-package"; x()', 'no-such-package'],
     ['const x: = 1', 'extension.ts'],
-  ])('that cannot be loaded is told of, and the rest goes on: %s', async (code, message) => {
+  ])('that fails to load is reported, and the others still load: %s', async (code, message) => {
     const file = written({ 'extension.ts': `${code}; export default (pi: any): void => {};` });
     const program = extended(file);
     expect(await program.hear(({ type }) => type === 'extension_error')).toMatchObject({
@@ -96,7 +96,7 @@ describe('an extension in TypeScript, in the built program', () => {
 });
 
 describe("pi's own examples, in the built program", () => {
-  it('hello.ts gives a tool', async () => {
+  it('hello.ts registers a tool', async () => {
     const lines = await extended(example('hello.ts')).run(`[[sim tool=hello args='{"name":"Ada"}']]`);
     expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
       isError: false,
@@ -104,7 +104,7 @@ describe("pi's own examples, in the built program", () => {
     });
   });
 
-  it('rpc-demo.ts asks, blocks, and shows where it is', async () => {
+  it('rpc-demo.ts asks questions, blocks calls, and shows its status', async () => {
     const program = extended(example('rpc-demo.ts'));
     expect(await program.hear(({ method }) => method === 'setWidget')).toMatchObject({
       widgetKey: 'rpc-demo',
@@ -135,7 +135,7 @@ describe("pi's own examples, in the built program", () => {
     await program.hear(({ message }) => message === 'You entered: something');
   });
 
-  it('send-user-message.ts speaks to the agent, when it is idle and when it is busy', async () => {
+  it('send-user-message.ts sends messages to the idle and to the busy agent', async () => {
     const program = extended(example('send-user-message.ts'));
     program.send({ type: 'prompt', message: '/ask [[sim text=first]]' });
     await program.hear(({ type }) => type === 'agent_settled');
@@ -149,7 +149,7 @@ describe("pi's own examples, in the built program", () => {
     await program.ask('abort');
   });
 
-  it('status-line.ts and timed-confirm.ts use what hosts cannot show without harm', async () => {
+  it('status-line.ts and timed-confirm.ts work although hosts cannot show all their output', async () => {
     const program = extended(example('status-line.ts'), example('timed-confirm.ts'));
     expect(await program.hear(({ method }) => method === 'setStatus')).toMatchObject({ statusText: 'Ready' });
     program.send({ type: 'prompt', message: '/timed' });

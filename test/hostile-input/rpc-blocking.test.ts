@@ -69,7 +69,7 @@ describe('no command of an rpc client blocks its connection or another one', () 
       expect(await other.ask('get_state')).toMatchObject({ success: true });
       expect(await client.answer(refused)).toMatchObject({
         success: false,
-        error: expect.stringContaining(`${sessionPath} is no regular file: choose another path`),
+        error: expect.stringContaining(`${sessionPath} is not a regular file: choose another path`),
       });
     }
     expect(await client.ask('get_state')).toMatchObject({ success: true });

@@ -13,16 +13,16 @@ const BROKEN: readonly LlmEvent[] = [
   { type: 'block-abort', index: 2, blockType: 'text', reason: 'cancelled' },
 ];
 
-describe('the items of an answer that broke off', () => {
+describe('AnswerItems of an answer that was cut off', () => {
   const items = new AnswerItems();
   for (const event of BROKEN) items.add(event);
 
-  it('are those that were finished', () => {
+  it('items returns the finished blocks', () => {
     expect(items.items().map(({ type }) => type)).toEqual(['reasoning', 'tool-call']);
   });
 
-  it('are shown with the words that were not, and without calls', () => {
-    expect(items.broken()).toEqual([
+  it('partialItems includes unfinished text and leaves out tool calls', () => {
+    expect(items.partialItems()).toEqual([
       { type: 'reasoning', text: 'hm' },
       { type: 'message', role: 'assistant', content: textContent('Hel') },
     ]);

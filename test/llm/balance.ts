@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { LlmEvent } from '../../src/llm/index.ts';
 
-/** Fails unless every block has one start and one stop or abort, and the request ends as event.ts promises. */
+/** Asserts that every block has one start and one stop or abort, and that the request ends as event.ts specifies. */
 export function expectBalanced(events: readonly LlmEvent[]): void {
   const open = new Map<number, string>();
   let usages = 0;
@@ -43,7 +43,7 @@ function fits(blockType: string | undefined, delta: string): boolean {
   return blockType === 'tool-use' || blockType === 'opaque';
 }
 
-/** The exchanges of a recording, each ending with its last status. */
+/** Splits a recording into exchanges, each ending with its last status. */
 export function exchangesOf(events: readonly LlmEvent[]): readonly (readonly LlmEvent[])[] {
   const exchanges: LlmEvent[][] = [[]];
   for (const event of events) {

@@ -5,9 +5,9 @@ import { gemini } from '../../src/llm/gemini/index.ts';
 import { openaiChat } from '../../src/llm/openai-chat/index.ts';
 import { handler, TextBlockCollector, Timeline, ToolCallCollector } from '../../src/timeline/index.ts';
 
-/** The defects A to F of the original, each fed with the provider's own frames, from the wire to the collectors. */
-describe('defects of the original', () => {
-  it('defect A: text of a wire without block starts reaches subscribers as start, deltas and stop', () => {
+/** Defects A to F of the original implementation, each reproduced with the provider's own frames. */
+describe('defects of the original implementation', () => {
+  it('defect A: text of an API without block starts reaches handlers as start, deltas and stop', () => {
     const heard: string[] = [];
     const { timeline, text } = collectors();
     timeline.onTextBlock(handler('text-block', (event) => heard.push(event.type)));
@@ -18,7 +18,7 @@ describe('defects of the original', () => {
     expect(text.takeCollected()).toEqual(['Hello']);
   });
 
-  it('defect B: a call that the wire never ends is collected, and no block stays open', () => {
+  it('defect B: a call that the provider never ends is collected, and no block stays open', () => {
     const { timeline, calls } = collectors();
     timeline.dispatchAll(decode(openaiChat, [toolCall(0, 'a', '{"x":1}'), finished('tool_calls')]));
     expect(timeline.currentBlock).toBeUndefined();
@@ -35,7 +35,7 @@ describe('defects of the original', () => {
     ]);
   });
 
-  it('defect D: interleaved arguments end up in their own calls', () => {
+  it('defect D: interleaved arguments are assigned to their own calls', () => {
     const { timeline, calls } = collectors();
     const frames = [
       {
@@ -66,7 +66,7 @@ describe('defects of the original', () => {
     const { timeline, text, calls } = collectors();
     const decoder = answerDecoder(openaiChat, 's');
     const first = [chat({ content: 'old' }), toolCall(0, 'old', '{}'), chat({ content: 'more' })];
-    timeline.dispatchAll(first.flatMap((frame) => decoder.take(JSON.stringify(frame))));
+    timeline.dispatchAll(first.flatMap((frame) => decoder.pushPayload(JSON.stringify(frame))));
     timeline.dispatchAll(decoder.cancel());
     timeline.dispatchAll(decode(openaiChat, [chat({ content: 'new' }), finished('stop')]));
     expect(text.takeCollected()).toEqual(['new']);
@@ -103,7 +103,7 @@ function collectors() {
 
 function decode(provider: Provider, frames: readonly object[]): readonly LlmEvent[] {
   const decoder = answerDecoder(provider, 's');
-  return [...frames.flatMap((frame) => decoder.take(JSON.stringify(frame))), ...decoder.end()];
+  return [...frames.flatMap((frame) => decoder.pushPayload(JSON.stringify(frame))), ...decoder.end()];
 }
 
 const chat = (delta: object) => ({ choices: [{ index: 0, delta }] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureIn, httpFailure, retryAfter } from '../../src/llm/failure.ts';
+import { failureFromBody, httpFailure, retryAfter } from '../../src/llm/failure.ts';
 
 const failure = (status: number, body: unknown) =>
   httpFailure(status, {}, typeof body === 'string' ? body : JSON.stringify(body));
@@ -57,14 +57,14 @@ describe('httpFailure', () => {
     });
   });
 
-  it('reads an error page as text, shortened', () => {
+  it('converts an error page to truncated text', () => {
     const page = `<html><style>p{}</style><body><h1>502 Bad Gateway</h1>${'<p>nginx</p>'.repeat(100)}</body></html>`;
     const { message } = failure(502, page);
     expect(message).toMatch(/^502 Bad Gateway nginx/);
     expect(message.length).toBeLessThan(210);
   });
 
-  it('says the status when there is nothing else to say', () => {
+  it('falls back to the status if the response has no message', () => {
     expect(failure(500, '').message).toBe('HTTP 500');
   });
 });
@@ -80,7 +80,7 @@ describe('failureIn', () => {
     [{ error: { message: 'something else' } }, 'provider'],
     [{ error: { code: 'insufficient_quota', message: 'rate limit' } }, 'quota'],
   ] as const)('%j is %s', (body, kind) => {
-    expect(failureIn(body)).toMatchObject({ kind });
+    expect(failureFromBody(body)).toMatchObject({ kind });
   });
 
   it.each([
@@ -88,13 +88,15 @@ describe('failureIn', () => {
     ['Please try again in 20ms.', 20],
     ['retry after 3 seconds', 3000],
     ['Please try again later', undefined],
-  ])('reads how long to wait out of "%s"', (message, retryAfterMs) => {
-    expect(failureIn({ error: { code: 'rate_limit_exceeded', message } }).retryAfterMs).toBe(retryAfterMs);
+  ])('parses the retry delay from "%s"', (message, retryAfterMs) => {
+    expect(failureFromBody({ error: { code: 'rate_limit_exceeded', message } }).retryAfterMs).toBe(
+      retryAfterMs,
+    );
   });
 });
 
 describe('retryAfter', () => {
-  it('reads seconds, milliseconds and dates', () => {
+  it('parses seconds, milliseconds and dates', () => {
     expect(retryAfter({ 'retry-after': '3' })).toBe(3000);
     expect(retryAfter({ 'retry-after': '0.5' })).toBe(500);
     expect(retryAfter({ 'retry-after-ms': '120', 'retry-after': '3' })).toBe(120);

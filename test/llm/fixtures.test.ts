@@ -8,22 +8,22 @@ import { decodeAll, OWN, payloadsOf, recordingsIn } from './recordings.ts';
 describe.each(recordingsIn(OWN))('$file', (recording) => {
   const { provider, file, bytes } = recording;
 
-  it('becomes the events beside it', async () => {
+  it('decodes to the events in the .events file', async () => {
     const traces: Trace[] = [];
     const events = decodeAll(provider, [bytes], (trace) => traces.push(trace));
     const lines = [...events, ...traces].map((event) => JSON.stringify(event)).join('\n');
     await expect(`${lines}\n`).toMatchFileSnapshot(`../../${file.replace(/\.jsonl$/, '.events')}`);
   });
 
-  it('is balanced', () => {
+  it('has balanced events', () => {
     for (const exchange of exchangesOf(decodeAll(provider, [bytes]))) expectBalanced(exchange);
   });
 
-  it('gives the same events when every byte comes alone', () => {
+  it('decodes to the same events byte by byte', () => {
     expect(decodeAll(provider, everyByte(bytes))).toEqual(decodeAll(provider, [bytes]));
   });
 
-  it('gives the same events as server-sent events', () => {
+  it('decodes to the same events when framed as server-sent events', () => {
     const stream = payloadsOf(recording).map((payload) => encodeSse(payload, 'name'));
     const framed = new TextEncoder().encode(`: keep-alive\n\n${stream.join(': again\n')}`);
     expect(decodeAll(provider, [framed])).toEqual(decodeAll(provider, [bytes]));

@@ -27,7 +27,7 @@ const assistant = (text: string): Item => ({
   content: textContent(text),
 });
 
-/** A conversation with everything in it: images, parallel calls, a failed result, thoughts and opaque blocks of all wires. */
+/** A conversation with images, parallel calls, a failed result, and thinking and opaque blocks of all providers. */
 function conversation(seals: Readonly<Record<string, Seal>>): LlmRequest {
   return {
     model: 'some-model',
@@ -80,19 +80,19 @@ const SEALS: Readonly<Record<string, Seal>> = {
 };
 
 describe.each(providers.map((provider) => [provider.name, provider] as const))('%s', (name, provider) => {
-  it('lowers a conversation with everything in it', async () => {
+  it('lowers a conversation with all kinds of items', async () => {
     const body = JSON.stringify(provider.lower(conversation(SEALS)), null, 2);
     await expect(`${body}\n`).toMatchFileSnapshot(`fixtures/lowered/${name}.json`);
   });
 
-  it('sends no other wire its thoughts', () => {
+  it('sends thinking back only to the provider that wrote it', () => {
     const body = JSON.stringify(provider.lower(conversation(SEALS)));
     const sent = Object.keys(SEALS).filter((wire) => body.includes(`thought for ${wire}`));
     expect(sent).toEqual([name]);
     expect(body).not.toContain('unsealed thought');
   });
 
-  it('says to the provider what was said', async () => {
+  it('sends every text, call and result of the conversation', async () => {
     const seen: SimRequest[] = [];
     const sim = await startSim({
       script: (request) => {
@@ -101,7 +101,7 @@ describe.each(providers.map((provider) => [provider.name, provider] as const))('
       },
     });
     const path = { gemini: '/v1beta', 'openai-chat': '/v1', 'openai-responses': '/v1' }[name] ?? '';
-    const llm = connect(provider, { name: 'sim', wire: name, baseUrl: `${sim.url}${path}` });
+    const llm = connect(provider, { name: 'sim', api: name, baseUrl: `${sim.url}${path}` });
     const events: LlmEvent[] = [];
     for await (const event of llm.stream(conversation(SEALS), never)) events.push(event);
     await sim.close();
@@ -131,7 +131,7 @@ describe.each(providers.map((provider) => [provider.name, provider] as const))('
     },
   );
 
-  it('leaves out what was not asked for', () => {
+  it('omits optional fields that are not set', () => {
     const body = provider.lower({ model: 'm', items: [user('x')] });
     const always = ALWAYS[name] ?? [];
     expect(Object.keys(body).toSorted()).toEqual([...always].toSorted());
@@ -185,7 +185,7 @@ describe('thinking levels', () => {
     return providers.find((provider) => provider.name === wire)?.lower(request);
   };
 
-  it('are a budget for Claude up to 4.5, inside max_tokens, and rule out a temperature', () => {
+  it('become a budget within max_tokens, without a temperature, for Claude up to 4.5', () => {
     for (const model of [
       'claude-sonnet-4-5',
       'claude-sonnet-4-5-20250929',
@@ -202,7 +202,7 @@ describe('thinking levels', () => {
     expect(body('anthropic', 'claude-sonnet-4-5', 'off')).toMatchObject({ temperature: 0.5 });
   });
 
-  it('are an effort for Claude from 4.6 on', () => {
+  it('become an effort for Claude from 4.6 on', () => {
     for (const model of ['claude-opus-4-6', 'claude-sonnet-5', 'claude-opus-4-7-20261001']) {
       expect(body('anthropic', model, 'xhigh')).toMatchObject({
         thinking: { type: 'adaptive' },
@@ -211,7 +211,7 @@ describe('thinking levels', () => {
     }
   });
 
-  it('are an effort for OpenAI, with thoughts that travel encrypted', () => {
+  it('become an effort for OpenAI, with encrypted reasoning', () => {
     expect(body('openai-responses', 'gpt-5.1', 'low')).toMatchObject({
       reasoning: { effort: 'low', summary: 'auto' },
       include: ['reasoning.encrypted_content'],
@@ -222,7 +222,7 @@ describe('thinking levels', () => {
     expect(body('openai-chat', 'o4-mini', 'high')).toMatchObject({ reasoning_effort: 'high' });
   });
 
-  it('are levels for Gemini 3 and budgets before', () => {
+  it('become levels for Gemini 3 and budgets for older versions', () => {
     expect(body('gemini', 'gemini-3-pro-preview', 'medium')).toMatchObject({
       generationConfig: { thinkingConfig: { thinkingLevel: 'high', includeThoughts: true } },
     });
@@ -234,7 +234,7 @@ describe('thinking levels', () => {
     });
   });
 
-  it('are yes or no for Ollama, levels for gpt-oss', () => {
+  it('become a boolean for Ollama, and levels for gpt-oss', () => {
     expect(body('ollama', 'qwen3', 'high')).toMatchObject({ think: true });
     expect(body('ollama', 'qwen3', 'off')).toMatchObject({ think: false });
     expect(body('ollama', 'gpt-oss:20b', 'xhigh')).toMatchObject({ think: 'high' });

@@ -21,7 +21,7 @@ import {
 import { TextBlockCollector, Timeline, ToolCallCollector } from '../../src/timeline/index.ts';
 import { callsIn, expectBalanced, joined } from './balance.ts';
 
-/** Where each wire's base URL ends. */
+/** The base URL path of each provider API. */
 const BASE_PATHS: Readonly<Record<string, string>> = {
   'openai-chat': '/v1',
   'openai-responses': '/v1',
@@ -44,7 +44,7 @@ const ASK: LlmRequest = {
   maxTokens: 1000,
 };
 
-/** What every provider of the registry has to do, against a simulator that speaks its real bytes over real HTTP. */
+/** Tests that every provider of the registry must pass, against a simulator that sends the provider's real bytes over HTTP. */
 export function providerContract(provider: Provider): void {
   it('streams text', async () => {
     const { events } = await ask(provider, { parts: [{ text: 'Hello there, 世界! 👋🏽' }] });
@@ -66,7 +66,7 @@ export function providerContract(provider: Provider): void {
 
     await collect(provider, sim, { ...ASK, thinking: 'medium', items: answered(events) });
     const body = JSON.stringify(sim.requests.at(-1)?.body);
-    // Ollama signs nothing: there the thought itself goes back.
+    // Ollama does not sign thinking: the text itself is sent back.
     expect(body).toContain(
       provider.name === 'ollama' || provider.name === 'openai-chat' ? 'Let me think.' : 'U0lHTkFUVVJF',
     );
@@ -93,13 +93,13 @@ export function providerContract(provider: Provider): void {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it('takes a tool call without arguments for an empty object', async () => {
+  it('treats a tool call without arguments as an empty object', async () => {
     const { events } = await ask(provider, { parts: [{ toolCall: { name: 'now' } }] });
     const { calls } = throughTimeline(events);
     expect(calls).toMatchObject([{ name: 'now', arguments: '{}', input: {} }]);
   });
 
-  it('gives the same events when every byte comes alone', async () => {
+  it('emits the same events when every byte arrives separately', async () => {
     const answer: Answer = { parts: [{ thinking: 'Ü.' }, { text: 'Naïve 👩‍💻 text' }, call('a.txt')] };
     const { events: whole } = await ask(provider, answer, { seed: () => 's' });
     const { events: split } = await ask(
@@ -110,7 +110,7 @@ export function providerContract(provider: Provider): void {
     expect(split).toEqual(whole);
   });
 
-  it('gives ids that differ from request to request', async () => {
+  it('generates ids that differ from request to request', async () => {
     const sim = await started([{ parts: [call('a')] }, { parts: [call('a')] }]);
     const [first] = itemsOf(await collect(provider, sim, ASK));
     const [second] = itemsOf(await collect(provider, sim, ASK));
@@ -118,7 +118,7 @@ export function providerContract(provider: Provider): void {
     expect(first).not.toEqual(second);
   });
 
-  it('cancels mid-stream with every open block aborted, and the connection gone', async () => {
+  it('aborts every open block and closes the connection when cancelled mid-stream', async () => {
     const sim = await started([
       { parts: [{ text: generatedText(4000) }], pace: { chunkSize: 10, delayMs: 5 } },
     ]);
@@ -146,7 +146,7 @@ export function providerContract(provider: Provider): void {
     expect(aborted).toEqual([{ type: 'status', status: 'cancelled' }]);
   });
 
-  it('carries two requests in a row with nothing leaking from the first into the second', async () => {
+  it('leaks no state from one request to the next', async () => {
     const sim = await started([
       { parts: [{ text: 'first' }, call('first.txt')], fault: { kind: 'cut', after: 3 } },
       { parts: [{ text: 'second' }, call('second.txt')] },
@@ -165,7 +165,7 @@ export function providerContract(provider: Provider): void {
     expect(timeline.currentBlock).toBeUndefined();
   });
 
-  it('reports usage once, with the whole prompt as input', async () => {
+  it('reports usage once, with the complete prompt as input', async () => {
     const usage = { inputTokens: 120, outputTokens: 30, cacheReadInputTokens: 80 };
     const { events } = await ask(provider, { parts: [{ text: 'Hi' }], usage });
     const reported = events.filter((event) => event.type === 'usage');
@@ -180,7 +180,7 @@ export function providerContract(provider: Provider): void {
     ['stop-sequence', ['stop-sequence', 'end-turn']],
     ['content-filter', ['content-filter', 'refusal', 'other', 'end-turn']],
     ['refusal', ['refusal', 'end-turn', 'content-filter']],
-  ])('tells the stop reason %s, or the nearest the wire can say', async (stop, possible) => {
+  ])('reports the stop reason %s, or the closest one that the API has', async (stop, possible) => {
     const { events } = await ask(provider, { parts: [{ text: 'So.' }], stop });
     const last = events.at(-1);
     expect(last).toMatchObject({ type: 'status', status: 'completed' });
@@ -211,7 +211,7 @@ export function providerContract(provider: Provider): void {
     ['missing-finish', ['cut-off']],
     ['malformed-json', ['malformed']],
     ['error-in-stream', ['overloaded', 'server', 'provider', 'rate-limit']],
-  ])('turns %s into one error with every open block aborted', async (kind, possible) => {
+  ])('reports %s as one error and aborts every open block', async (kind, possible) => {
     const text = 'Höhenzüge 👋 und noch mehr Text';
     const { events } = await ask(provider, {
       parts: [{ text }],
@@ -220,19 +220,19 @@ export function providerContract(provider: Provider): void {
     });
     const error = events.find((event) => event.type === 'error');
     expect(possible).toContain(error?.kind);
-    // Where the wire ends its blocks, nothing is open when only the finish is missing.
+    // If the API ends its blocks, no block is open when only the finish marker is missing.
     if (kind !== 'missing-finish') expect(events.some((event) => event.type === 'block-abort')).toBe(true);
     expect(joined(events, 'text')).not.toContain('\uFFFD');
     expect(events.at(-1)).toEqual({ type: 'status', status: 'failed' });
   });
 
-  it('hears an error that stands outside the stream', async () => {
+  it('reports an error that was sent outside the framing', async () => {
     const { events } = await ask(provider, {
       parts: [{ text: generatedText(100) }],
       fault: { kind: 'bare-error', after: 2 },
     });
     const error = events.find((event) => event.type === 'error');
-    // Lines of JSON have no outside: there it is a line that is not JSON.
+    // With JSON lines, such an error is a line that is not JSON.
     expect(error?.kind === 'malformed').toBe(provider.framing === 'lines');
     expect(error?.kind).not.toBe('cut-off');
   });
@@ -250,7 +250,7 @@ export function providerContract(provider: Provider): void {
     },
   );
 
-  it('gives up on a server that never answers', async () => {
+  it('times out if the server never responds', async () => {
     const { events } = await ask(
       provider,
       { parts: [], fault: { kind: 'no-response' } },
@@ -259,7 +259,7 @@ export function providerContract(provider: Provider): void {
     expect(events[0]).toMatchObject({ type: 'error', kind: 'timeout' });
   });
 
-  it('gives two calls with one id ids of their own', async () => {
+  it('assigns different ids to two calls with the same id', async () => {
     const { events } = await ask(provider, {
       parts: [call('a'), call('b')],
       fault: { kind: 'duplicate-tool-ids' },
@@ -269,7 +269,7 @@ export function providerContract(provider: Provider): void {
     expect(parsedCalls(events).map((one) => one.arguments)).toEqual([{ path: 'a' }, { path: 'b' }]);
   });
 
-  it('takes a frame of several megabytes', async () => {
+  it('accepts a frame of several megabytes', async () => {
     const { events } = await ask(provider, {
       parts: [{ text: 'x' }],
       fault: { kind: 'huge-frame', bytes: 5_000_000 },
@@ -278,7 +278,7 @@ export function providerContract(provider: Provider): void {
     expect(events.at(-1)).toMatchObject({ status: 'completed' });
   });
 
-  it('says so when nobody listens', async () => {
+  it('reports a refused connection', async () => {
     const sim = await started([]);
     await sim.close();
     const [error] = await collect(provider, sim, ASK);
@@ -301,7 +301,7 @@ const call = (path: string) => ({ toolCall: { name: 'read', arguments: { path } 
 function accountFor(provider: Provider, sim: Sim) {
   return {
     name: 'sim',
-    wire: provider.name,
+    api: provider.name,
     baseUrl: `${sim.url}${BASE_PATHS[provider.name] ?? ''}`,
     apiKey: KEY,
   };
@@ -344,7 +344,7 @@ function itemsOf(events: readonly LlmEvent[]): readonly Item[] {
   return items.items();
 }
 
-/** The conversation after an answer that called tools: its items, and a result for each call. */
+/** The conversation after an answer with tool calls: its items and a result for each call. */
 function answered(events: readonly LlmEvent[]): readonly Item[] {
   const items = itemsOf(events);
   const results = items.flatMap((item): readonly Item[] =>

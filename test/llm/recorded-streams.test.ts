@@ -3,7 +3,7 @@ import { arrayOf, type JsonObject, objectOf, stringOf, tryParse } from '../../sr
 import { callsIn, exchangesOf, expectBalanced, joined } from './balance.ts';
 import { decodeAll, payloadsOf, RECORDED, type Recording, recordingsIn } from './recordings.ts';
 
-/** What a stream says, read in the most naive way there is: every payload on its own, fields concatenated. */
+/** The content of a stream, read in the simplest way: every payload separately, fields concatenated. */
 const NAIVE: Readonly<Record<string, Naive>> = {
   anthropic: {
     text: ({ delta, content_block }) =>
@@ -40,7 +40,7 @@ const NAIVE: Readonly<Record<string, Naive>> = {
       geminiParts(frame)
         .map((part) => (part.thought ? stringOf(part.text) : ''))
         .join(''),
-    // Arguments streamed by path have a test of their own, with values.
+    // Arguments streamed by path have a separate test.
     calls: undefined,
   },
 };
@@ -56,7 +56,7 @@ interface Naive {
 const recordings = recordingsIn(RECORDED);
 
 describe.skipIf(recordings.length === 0)('recorded provider streams', () => {
-  it('are all there is in the folder', () => {
+  it('cover all files of the folder', () => {
     expect(recordings.length).toBeGreaterThan(40);
   });
 
@@ -66,17 +66,17 @@ describe.skipIf(recordings.length === 0)('recorded provider streams', () => {
     const frames = payloadsOf(recording).map((payload) => objectOf(tryParse(payload)));
     const naive = NAIVE[provider.name];
 
-    it('is balanced in every exchange', () => {
+    it('has balanced events in every exchange', () => {
       for (const exchange of exchangesOf(events)) expectBalanced(exchange);
     });
 
-    it('loses and adds no text, thought or argument', () => {
+    it('neither loses nor adds text, thinking or arguments', () => {
       expect(joined(events, 'text')).toBe(frames.map((frame) => naive?.text(frame)).join(''));
       expect(joined(events, 'thinking')).toBe(frames.map((frame) => naive?.thinking(frame)).join(''));
       if (naive?.calls) expect(exchangesOf(events).flatMap(callsIn)).toEqual(naive.calls(frames));
     });
 
-    it('ends as the provider says', () => {
+    it('ends with the status that the provider sent', () => {
       const last = events.at(-1);
       const failed = frames.some(({ type }) => type === 'error');
       expect(last).toMatchObject({ type: 'status', status: failed ? 'failed' : 'completed' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type LlmEvent, type Provider, recordingDecoder, type Trace } from '../../src/llm/index.ts';
 import { providers } from '../../src/registry.ts';
 
-/** Our own fixtures, and the recordings of real providers where they lie beside the project. */
+/** Our own fixtures, and recordings of real providers if they exist beside the project. */
 export const OWN = 'test/llm/fixtures';
 export const RECORDED = '../shared/streams';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { objectIn, safeEnv } from '../../src/base/index.ts';
+import { parseObject, safeEnv } from '../../src/base/index.ts';
 import { EVERYTHING, outputText, StoppedClock, scripted, stage, stdio } from './stage.ts';
 
 const NOTHING = { secret: [], pass: [] };
@@ -72,7 +72,7 @@ test('a started server gets the safe environment plus its configured variables',
   };
   const { call } = stage([everything], {}, { env, secretEnv: ['WORK'] });
   const output = outputText(await call('mcp__everything__get-env'));
-  expect(objectIn(output)).toEqual({
+  expect(parseObject(output)).toEqual({
     PATH: process.env.PATH,
     LANG: 'C',
     GITHUB_TOKEN: 'passed-on',

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { textOf } from '../../src/llm/index.ts';
+import { contentText } from '../../src/llm/index.ts';
 import {
   type Clock,
   type McpServerSpec,
@@ -159,7 +159,7 @@ function surroundings(scratch: string, update: (text: string) => void): ToolCont
 }
 
 export function outputText(output: ToolOutput): string {
-  return textOf(output.content);
+  return contentText(output.content);
 }
 
 /** A clock that stands still until the test advances it. */

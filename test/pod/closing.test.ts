@@ -28,7 +28,7 @@ describe('a command in progress while its pod is closed', () => {
         await synced.passed;
       },
     });
-    const account = { name: 'sim', wire: 'anthropic', baseUrl: 'http://127.0.0.1:9', apiKey: 'any' };
+    const account = { name: 'sim', api: 'anthropic', baseUrl: 'http://127.0.0.1:9', apiKey: 'any' };
     const { host, cwd } = await stage([], {
       files: { ...realFiles, openToUpdate: (path) => held(path, realFiles.openToUpdate(path)) },
       agent: {

@@ -12,7 +12,7 @@ function effects() {
     ...defineTool({
       name,
       description: name,
-      input: shape.fields({ n: shape.count(1) }, {}),
+      input: shape.fields({ n: shape.integerFrom(1) }, {}),
       parallel,
       access: () => [{ type: 'foreign', readOnly: false }],
       title: ({ n }) => `${name} ${n}`,

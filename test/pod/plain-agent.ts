@@ -5,7 +5,7 @@ import { fileFacts, scopeFrom } from '../../src/tools/index.ts';
 
 /** An agent without tools whose model is the simulator at this address, for separate processes. */
 export function plainAgent(url: string, cwd: string): Agent {
-  const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
+  const account = { name: 'sim', api: 'anthropic', baseUrl: url, apiKey: 'any' };
   const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: true, input: ['text' as const] };
   return {
     defaultModel: { provider: 'sim', modelId: 'sim' },

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { arrayOf, objectOf, shape } from '../../src/base/index.ts';
-import { textContent, textOf } from '../../src/llm/index.ts';
+import { textContent, contentText } from '../../src/llm/index.ts';
 import type { Pod } from '../../src/pod/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { defineTool, textOutput, type Tool } from '../../src/tools/index.ts';
@@ -30,7 +30,7 @@ function toolNames(body: unknown): readonly unknown[] {
 async function texts(pod: Pod): Promise<readonly string[]> {
   const { items } = await pod.snapshot();
   return items.map((item) =>
-    item.type === 'message' || item.type === 'tool-result' ? textOf(item.content) : `(${item.type})`,
+    item.type === 'message' || item.type === 'tool-result' ? contentText(item.content) : `(${item.type})`,
   );
 }
 

@@ -48,7 +48,7 @@ export function agentsOn(
   sim: Sim,
   { tools = [], contextWindow = MODEL.contextWindow, toolsProblem, ...rest }: AgentWish = {},
 ): OpenAgent {
-  const account = { name: 'sim', wire: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
+  const account = { name: 'sim', api: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
     defaultModel: { provider: 'sim', modelId: 'sim' },
     model: async ({ modelId }) => ({

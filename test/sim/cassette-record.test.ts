@@ -56,7 +56,7 @@ const silent: Transport = async () => ({ status: 200, headers: {}, body: (async 
 describe.each(providers)('a recorded $name exchange', (provider) => {
   const account = (url: string): Account => ({
     name: 'test',
-    wire: provider.name,
+    api: provider.name,
     baseUrl: `${url}${bases[provider.name] ?? ''}`,
     apiKey: KEY,
   });

@@ -15,7 +15,7 @@ async function appended(path: string, records: readonly string[]): Promise<void>
 }
 
 describe('a log', () => {
-  it('is made with its header, for its owner only, and goes on where it was left', async () => {
+  it('is created with its header and mode 600, and continues at its end when reopened', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     await appended(path, ['{"n":1}']);
     await appended(path, ['{"n":2}', '{"n":3}']);
@@ -23,7 +23,7 @@ describe('a log', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('writes all that is appended in one turn at once and in order', async () => {
+  it('writes all appends of one turn together and in order', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     const before = files.operations.length;
@@ -36,7 +36,7 @@ describe('a log', () => {
     );
   });
 
-  it('syncs once for all durable appends that came while a sync ran', async () => {
+  it('syncs once for all durable appends that arrived during a sync', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     const before = files.operations.length;
@@ -53,7 +53,7 @@ describe('a log', () => {
     );
   });
 
-  it('answers a durable append after the sync, another one after the write', async () => {
+  it('resolves a durable append after the sync, others after the write', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     const order: string[] = [];
@@ -64,7 +64,7 @@ describe('a log', () => {
     expect(order).toEqual(['written after sync', 'durable after synced']);
   });
 
-  it('syncs a little later at the level relaxed, and not at all at the level none', async () => {
+  it('syncs with a delay at the level relaxed, and never at the level none', async () => {
     const operationsAt = async (durability: 'relaxed' | 'none') => {
       const files = new FaultyFiles();
       const log = await openLog(PATH, { ...KIND, files, durability, syncWithinMs: 5 });
@@ -79,7 +79,7 @@ describe('a log', () => {
     expect(await operationsAt('none')).toEqual([['append'], ['append', 'append']]);
   });
 
-  it('waits for all before when nothing is appended', async () => {
+  it('waits for earlier appends if called without records', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     void log.append(['{"n":1}'], false);
@@ -87,7 +87,7 @@ describe('a log', () => {
     expect(files.operations.slice(-3)).toEqual(['append', 'sync', 'synced']);
   });
 
-  it('refuses what is not one line of JSON, and goes on', async () => {
+  it('rejects a record that is not one line of JSON, and stays usable', async () => {
     const log = await openLog(join(temporaryDirectory(), 'one.jsonl'), KIND);
     for (const bad of ['', '1', '{}', '[1]', '{"a":\n1}', ' {"a":1}'])
       await expect(log.append([bad], false)).rejects.toMatchObject({ code: 'internal' });
@@ -96,7 +96,7 @@ describe('a log', () => {
     await expect(log.append(['{"n":2}'], false)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('syncs on closing what was not durable', async () => {
+  it('syncs unsynced records when it is closed', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     const promise = log.append(['{"n":1}'], false);
@@ -114,7 +114,7 @@ describe('the end of a log', () => {
     ['several of them', '{"n":2,"crc":"00000000"}\n'.repeat(100)],
     ['zeros', '\0'.repeat(5000)],
     ['zeros and a newline', `${'\0'.repeat(100_000)}\n`],
-  ])('that is %s is cut off, and its place is told', async (_, rest) => {
+  ])('that is %s is cut off, and the repair is reported', async (_, rest) => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     await appended(path, ['{"n":1}']);
     const { size } = statSync(path);
@@ -126,7 +126,7 @@ describe('the end of a log', () => {
     expect(await textsOf(realFiles, path)).toEqual([KIND.header, '{"n":1}', '{"n":2}']);
   });
 
-  it('that only lacks its newline is completed', async () => {
+  it('that lacks only its newline is completed', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     await appended(path, ['{"n":1}']);
     appendFileSync(path, '{"foreign":true}');
@@ -138,7 +138,7 @@ describe('the end of a log', () => {
     expect(statuses).toEqual(['ok', 'ok', 'unverified', 'ok']);
   });
 
-  it('is left alone if it is sound', async () => {
+  it('is not changed if it is valid', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     await appended(path, ['{"n":1}']);
     const before = readFileSync(path);
@@ -160,12 +160,12 @@ describe('a file that is not a log of this kind', () => {
     writeFileSync(path, content);
     await expect(openLog(path, KIND)).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining('one.jsonl does not begin with the header'),
+      message: expect.stringContaining('one.jsonl does not start with the expected header'),
     });
     expect(readFileSync(path, 'utf8')).toBe(content);
   });
 
-  it('may have the header of another program, which carries no sum', async () => {
+  it('may have the header of another program, without a checksum', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     writeFileSync(path, `${KIND.header}\n{"n":1}\n`);
     await appended(path, ['{"n":2}']);
@@ -173,7 +173,7 @@ describe('a file that is not a log of this kind', () => {
     expect(statuses).toEqual(['unverified', 'unverified', 'ok']);
   });
 
-  it('is begun if it is empty', async () => {
+  it('gets a header if it is empty', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     writeFileSync(path, '');
     await appended(path, ['{"n":1}']);
@@ -193,7 +193,7 @@ describe('a log that another program changes', () => {
       },
     ],
     ['moves away', (path: string) => renameSync(path, `${path}.moved`)],
-  ])('says so and writes no more when one %s it', async (_, change) => {
+  ])('fails and stops writing when one %s it', async (_, change) => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const log = await openLog(path, KIND);
     await log.append(['{"n":1}'], true);
@@ -204,7 +204,7 @@ describe('a log that another program changes', () => {
     await log.close();
   });
 
-  it('goes on with the change when it is opened again', async () => {
+  it('continues with the change after it is reopened', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const log = await openLog(path, KIND);
     appendFileSync(path, '{"foreign":true}\n');
@@ -215,7 +215,7 @@ describe('a log that another program changes', () => {
     expect((await linesOf(realFiles, path)).length).toBe(3);
   });
 
-  it('does not write when the guard refuses, and does not acknowledge when it refuses afterwards', async () => {
+  it('does not write if the guard throws before, and does not acknowledge if it throws after the write', async () => {
     const files = new FaultyFiles();
     let calls = 0;
     let lost = Number.POSITIVE_INFINITY;

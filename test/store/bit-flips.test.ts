@@ -7,7 +7,7 @@ import { KIND, PATH } from './sweep.ts';
 
 const texts = [1, 2, 3, 4, 5].map((n) => JSON.stringify({ n, text: 'J*{"a":1}\n}'.repeat(n) }));
 
-it('a bit that flips anywhere is located, and no line that was not written is ever served', async () => {
+it('any flipped bit is located, and a damaged line is never served', async () => {
   const sound = Buffer.from(sealRecords([KIND.header, ...texts]));
   const start = sealRecords([KIND.header]).length;
   await fc.assert(
@@ -33,7 +33,7 @@ it('a bit that flips anywhere is located, and no line that was not written is ev
   );
 });
 
-it('a header with a flipped bit closes the file to writing', async () => {
+it('a file whose header has a flipped bit is not written to', async () => {
   const files = new FaultyFiles();
   const content = Buffer.from(sealRecords([KIND.header, ...texts]));
   content[5] = (content[5] ?? 0) ^ 4;

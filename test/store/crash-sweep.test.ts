@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { spoiled } from './faulty-files.ts';
 import { type Scenario, sweep } from './sweep.ts';
 
-/** How many random scenes are swept; thousands by hand, some on every change. */
+/** The number of random scenarios: thousands by hand, a few on every change. */
 const SCENARIOS = Number(process.env.POLYPOD_SWEEP ?? 40);
 
 const step = fc.record({
@@ -21,8 +21,8 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
   }),
 });
 
-describe('a log whose power is cut', () => {
-  it('is, at every operation, the beginning of what was appended and holds what it promised', {
+describe('a log after a power cut', () => {
+  it('holds, at every operation, a prefix of the appended records with all acknowledged ones', {
     timeout: 120_000 + SCENARIOS * 500,
   }, async () => {
     let points = 0;
@@ -48,7 +48,7 @@ describe('the sweep finds', () => {
   ];
   const survival = { torn: 0, zeros: false, names: false };
 
-  it('no loss where there is none', async () => {
+  it('no loss in a correct log', async () => {
     expect((await sweep({ steps, survival })).problems).toEqual([]);
   });
 

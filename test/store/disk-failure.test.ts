@@ -12,7 +12,7 @@ const FAULTS = [
 ] as const;
 
 describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
-  it('rejects all that is pending and all that comes with one clear error, and loses nothing before', async () => {
+  it('rejects pending and later appends with one clear error, and loses no earlier records', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 80 }), fc.boolean(), async (room, isStuck) => {
         const files = new FaultyFiles();
@@ -42,7 +42,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     );
   });
 
-  it('while the cause is there it cannot be opened again, then it can', async () => {
+  it('cannot be reopened until the cause is fixed', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     files.full = { fault, room: 3 };
@@ -58,7 +58,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     expect(await textsOf(files, PATH)).toEqual([KIND.header, '{"n":2}']);
   });
 
-  it('when it is the sync that fails, nothing is acknowledged that a power cut would take', async () => {
+  it('acknowledges nothing that a power cut could lose after a failed sync', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     await log.append(['{"n":1}'], true);
@@ -67,14 +67,14 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     const outcomes = await Promise.allSettled([log.append(['{"n":3}'], true), log.append([], true)]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     files.syncFault = undefined;
-    // The operating system has forgotten what it did not write; to sync again is not enough.
+    // The operating system marks the unwritten pages clean, so another sync is not enough.
     await log.reopen();
     await log.append(['{"n":4}'], true);
     const after = files.afterPowerCut({ torn: 0, zeros: false, names: false });
     expect(await textsOf(after, PATH)).toEqual([KIND.header, ...[1, 2, 3, 4].map((n) => `{"n":${n}}`)]);
   });
 
-  it('cannot make a new log, and leaves none behind', async () => {
+  it('fails to create a new log and leaves no file behind', async () => {
     const files = new FaultyFiles();
     files.full = { fault, room: 10 };
     await expect(openLog(PATH, { ...KIND, files })).rejects.toMatchObject({ code });
@@ -82,8 +82,8 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   });
 });
 
-describe('a disk that takes only a part of what is written', () => {
-  it('is written to until it has all', async () => {
+describe('a disk that accepts partial writes', () => {
+  it('receives all bytes after several writes', async () => {
     const files = new FaultyFiles();
     files.mostBytes = 7;
     const log = await openLog(PATH, { ...KIND, files });

@@ -1,16 +1,16 @@
 import { basename, dirname } from 'node:path';
 import type { Files, FileState, OpenFile } from '../../src/store/index.ts';
 
-/** Thrown by every operation from the one on at which the power was cut. */
+/** Thrown by every operation after the power cut. */
 export class PowerCut extends Error {}
 
-/** What the disk turns out to hold after a power cut. */
+/** The content of the disk after a power cut. */
 export interface Survival {
-  /** The part, 0 to 1, of the bytes past the last sync that happened to get there: the last write is torn at this place. */
+  /** The fraction, 0 to 1, of the unsynced bytes that reached the disk: the last write is torn at this offset. */
   readonly torn: number;
-  /** Whether those bytes are there as zeros: the size was written, the content was not. */
+  /** Whether those bytes are zeros: the size was written, the content was not. */
   readonly zeros: boolean;
-  /** Whether names that were not synced are there nevertheless. */
+  /** Whether unsynced directory entries reached the disk. */
   readonly names: boolean;
 }
 
@@ -18,11 +18,11 @@ export type Fault = 'ENOSPC' | 'EIO' | 'EROFS';
 
 interface Inode {
   readonly id: number;
-  /** What programs see. */
+  /** The content that programs see. */
   content: Buffer;
-  /** What is on the disk. */
+  /** The content on the disk. */
   durable: Buffer;
-  /** Ranges of the content that the next sync has to write. */
+  /** Ranges of the content that the next sync must write. */
   dirty: (readonly [from: number, to: number])[];
   modifiedMs: number;
 }
@@ -30,22 +30,22 @@ interface Inode {
 type Names = Map<string, Inode>;
 
 /**
- * A file system in memory that keeps apart what programs see and what the disk holds, for each file and each name, and
- * fails on demand. Every operation that changes something is counted, and a sync twice, at its start and its end: what is
- * written in between is not part of it.
+ * A file system in memory that separates the content that programs see from the content on the disk, and that
+ * fails on demand. Every mutating operation is counted, a sync twice, at its start and its end, because data
+ * written in between is not part of the sync.
  */
 export class FaultyFiles implements Files {
   /** Names of the operations so far. */
   readonly operations: string[] = [];
   /** The power is cut instead of the operation with this number, the first being 0. */
   cutAt = Number.POSITIVE_INFINITY;
-  /** Fails appends: after so many more bytes, with this error, until it is taken away. */
+  /** Fails appends with this error after this many bytes, until it is unset. */
   full: { readonly fault: Fault; room: number } | undefined;
-  /** Fails syncs of files; as on Linux, the pages count as written afterwards. */
+  /** Fails syncs of files; as on Linux, the pages are marked clean afterwards. */
   syncFault: Fault | undefined;
-  /** Fails truncation, so that a failed append cannot be taken back. */
+  /** Fails truncation, so that a failed append cannot be undone. */
   truncateFault: Fault | undefined;
-  /** An append takes at most so many bytes. */
+  /** The maximum number of bytes per append. */
   mostBytes = Number.POSITIVE_INFINITY;
   #names: Names;
   #durableNames: Names;
@@ -58,7 +58,7 @@ export class FaultyFiles implements Files {
     for (const { id } of names.values()) this.#lastId = Math.max(this.#lastId, id);
   }
 
-  /** The machine after it was switched on again. */
+  /** The file system after a restart of the machine. */
   afterPowerCut({ torn, zeros, names }: Survival): FaultyFiles {
     const survivors = names ? this.#names : this.#durableNames;
     const files = new FaultyFiles();
@@ -72,7 +72,7 @@ export class FaultyFiles implements Files {
     return files;
   }
 
-  /** A file that was there all the time. */
+  /** Adds a file that is already on the disk. */
   put(path: string, content: Uint8Array): void {
     const inode: Inode = {
       id: (this.#lastId += 1),
@@ -234,7 +234,7 @@ export class FaultyFiles implements Files {
   }
 }
 
-/** The layer with some of its operations replaced, for planted defects. */
+/** Replaces some operations, to inject defects. */
 export function spoiled(
   files: Files,
   changes: { readonly sync?: () => Promise<void>; readonly syncDirectory?: () => Promise<void> },

@@ -8,7 +8,7 @@ import { temporaryDirectory, textsOf } from './stage.ts';
 const PATH = '/feeds/one.jsonl';
 
 describe('a feed', () => {
-  it('begins with its header and says what its first number is', async () => {
+  it('starts with its header and reports its first number', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const feed = await openFeed(path, { sessionId: 's1', firstSeq: 7 });
     await feed.log.append(['{"seq":7}'], true);
@@ -22,7 +22,7 @@ describe('a feed', () => {
     await again.log.close();
   });
 
-  it('forgets what it held when it is rotated, and loses nothing that comes meanwhile', async () => {
+  it('drops its records when it is rotated, and keeps records appended during the rotation', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const feed = await openFeed(path, { sessionId: 's1', firstSeq: 1 });
     await feed.log.append(['{"seq":1}'], true);
@@ -41,7 +41,7 @@ describe('a feed', () => {
     await feed.log.close();
   });
 
-  it('is the whole old file or the new one, wherever the power is cut while it is rotated', async () => {
+  it('is the complete old file or the new one after a power cut at any point of a rotation', async () => {
     const live = async (files: FaultyFiles, cutAfter: number): Promise<boolean> => {
       const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 1, files });
       await feed.log.append(['{"seq":1}', '{"seq":2}'], true);
@@ -68,7 +68,7 @@ describe('a feed', () => {
     expect([...seen]).toEqual(['1: {"seq":1},{"seq":2}', '3: ', '3: {"seq":3}']);
   });
 
-  it('goes on with the old file when there is no room for a new one', async () => {
+  it('keeps using the old file if the disk is full', async () => {
     const files = new FaultyFiles();
     const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 1, files });
     await feed.log.append(['{"seq":1}'], true);
@@ -84,10 +84,10 @@ describe('a feed', () => {
   });
 
   it.each([
-    ['of another session', '{"type":"feed","version":1,"sessionId":"s2","firstSeq":1}', 'does not begin'],
+    ['of another session', '{"type":"feed","version":1,"sessionId":"s2","firstSeq":1}', 'does not start'],
     ['of a newer version', '{"type":"feed","version":2,"sessionId":"s1"}', 'newer Polypod'],
-    ['without a first number', '{"type":"feed","version":1,"sessionId":"s1"}', 'does not begin'],
-  ])('%s is refused untouched', async (_, header, words) => {
+    ['without a first number', '{"type":"feed","version":1,"sessionId":"s1"}', 'does not start'],
+  ])('%s is rejected and not modified', async (_, header, words) => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     writeFileSync(path, `${header}\n`);
     await expect(openFeed(path, { sessionId: 's1', firstSeq: 1 })).rejects.toThrow(words);

@@ -12,14 +12,14 @@ function sealed(text: string): Buffer {
 
 describe('crc32c', () => {
   it.each([
-    // The check value of the catalogue of CRC algorithms, and the test vectors of RFC 3720, B.4.
+    // The check value of the CRC catalogue, and the test vectors of RFC 3720, B.4.
     ['the digits', Buffer.from('123456789'), 0xe3069283],
     ['zeros', Buffer.alloc(32), 0x8a9136aa],
     ['ones', Buffer.alloc(32, 255), 0x62a8ab43],
     ['rising bytes', Buffer.from(Array.from({ length: 32 }, (_, index) => index)), 0x46dd794e],
     ['falling bytes', Buffer.from(Array.from({ length: 32 }, (_, index) => 31 - index)), 0x113fdb5c],
     ['nothing', Buffer.alloc(0), 0],
-  ])('of %s is right', (_, bytes, sum) => {
+  ])('of %s is correct', (_, bytes, sum) => {
     expect(crc32c(bytes)).toBe(sum);
   });
 
@@ -33,12 +33,12 @@ describe('crc32c', () => {
 });
 
 describe('a line', () => {
-  it('ends with the sum of the text without it', () => {
+  it('ends with the checksum of the rest of the line', () => {
     const sum = crc32c(Buffer.from('{"a":1}')).toString(16).padStart(8, '0');
     expect(Buffer.from(sealRecords(['{"a":1}'])).toString()).toBe(`{"a":1,"crc":"${sum}"}\n`);
   });
 
-  it('is the record for everybody who reads JSON, with one key more', () => {
+  it('is the record as JSON, with one additional key', () => {
     fc.assert(
       fc.property(record, (text) => {
         const value = JSON.parse(sealed(text).toString());
@@ -52,7 +52,7 @@ describe('a line', () => {
     );
   });
 
-  it('is corrupt whichever bit is flipped', () => {
+  it('is corrupt after any bit flip', () => {
     fc.assert(
       fc.property(record, fc.nat(), (text, seed) => {
         const line = sealed(text);
@@ -81,7 +81,7 @@ describe('a line', () => {
     ['\0\0\0\0', 'corrupt'],
     ['{"a":1,"crc":"00000000"}', 'corrupt'],
     ['{"a":1,"crc":"zzzzzzzz"}', 'corrupt'],
-  ])('of another program is judged by its grammar: %j is %s', (text, verdict) => {
+  ])('of another program is checked for valid JSON: %j is %s', (text, verdict) => {
     expect(verifyLine(Buffer.from(text))).toBe(verdict);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { acquireLock, type LockOwner } from '../../src/store/index.ts';
 import { temporaryDirectory } from './stage.ts';
 
-/** A session's path with a lock beside it that says this. */
+/** A session's path with a lock that has this content. */
 function lockedBy(changes: Partial<LockOwner>): string {
   const path = join(temporaryDirectory(), 'one.jsonl');
   const probe = acquireLock(path);
@@ -17,7 +17,7 @@ function lockedBy(changes: Partial<LockOwner>): string {
 }
 
 describe('a lock', () => {
-  it('names its owner: process, its start, the boot, the host and the epoch', () => {
+  it('names its owner: process, start time, boot, host and epoch', () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const lock = acquireLock(path);
     const written = JSON.parse(readFileSync(join(`${path}.lock`, '1'), 'utf8'));
@@ -32,7 +32,7 @@ describe('a lock', () => {
     expect(readdirSync(`${path}.lock`)).toEqual(['1']);
   });
 
-  it('is refused to a second one and given again after its release, without leaving anything', () => {
+  it('is refused to a second owner, available again after its release, and leaves no files', () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'one.jsonl');
     const lock = acquireLock(path);
@@ -48,7 +48,7 @@ describe('a lock', () => {
     ['whose number nobody has', { pid: 2 ** 22 + 1 }],
     ['whose number another process has by now', { startedAt: '1' }],
     ['of before the machine was started again', { bootId: 'another' }],
-  ])('is taken over from a process %s, and the epoch rises', (_, changes) => {
+  ])('is taken over from a process %s, and the epoch increases', (_, changes) => {
     const path = lockedBy(changes);
     const lock = acquireLock(path);
     expect(lock.owner.epoch).toBe(5);
@@ -56,28 +56,28 @@ describe('a lock', () => {
     lock.assertOwner();
   });
 
-  it('is not taken over from another host, and says what to do', () => {
+  it('is not taken over from another host, with the next step in the error', () => {
     const path = lockedBy({ host: 'elsewhere' });
     expect(() => acquireLock(path)).toThrow(
-      /^one\.jsonl is locked by process \d+ on the host elsewhere, .* remove the \.lock directory beside the file\.$/,
+      /^one\.jsonl is locked by process \d+ on the host elsewhere; .* remove the \.lock directory beside the file\.$/,
     );
   });
 
-  it('is taken over from a living one when a person says so, who then refuses to write', () => {
+  it('is taken over from a live owner on request, after which the old owner does not write', () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const old = acquireLock(path);
     old.assertRecentOwner();
     const lock = acquireLock(path, { takeOver: 'anyone' });
     expect(lock.owner.epoch).toBe(2);
     expect(() => old.assertOwner()).toThrow('epoch 1');
-    // A look of an earlier moment is good no longer, since the new owner waited.
+    // The earlier check is no longer valid, since the new owner waited.
     expect(() => old.assertRecentOwner()).toThrow('epoch 1');
-    // What is lost cannot be given back.
+    // A lost lock cannot be released.
     old.release();
     lock.assertOwner();
   });
 
-  it('is not mistaken for an older one of the same epoch', () => {
+  it('is not confused with an older one of the same epoch', () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const old = acquireLock(path);
     acquireLock(path, { takeOver: 'anyone' }).release();
@@ -88,7 +88,7 @@ describe('a lock', () => {
     lock.assertOwner();
   });
 
-  it('survives what a power cut leaves of it, and drafts of processes that crashed', () => {
+  it('can be acquired despite remains of a power cut and drafts of crashed processes', () => {
     const path = lockedBy({ pid: 2 ** 22 + 1 });
     writeFileSync(join(`${path}.lock`, '9'), '');
     writeFileSync(join(`${path}.lock`, 'draft-1'), '{');

@@ -5,7 +5,7 @@ import { acquireLock, type Files, memoryFiles, openLog, realFiles } from '../../
 import { temporaryDirectory, textsOf } from './stage.ts';
 import { KIND } from './sweep.ts';
 
-/** Each with a directory of its own in which there is nothing yet. */
+/** Each with its own empty directory. */
 const KINDS: readonly (readonly [string, () => { readonly files: Files; readonly home: string }])[] = [
   ['on the disk', () => ({ files: realFiles, home: temporaryDirectory() })],
   [
@@ -31,7 +31,7 @@ async function textIn(file: ReturnType<Files['openToRead']>, length = 100): Prom
   return target.toString('utf8', 0, await file.read(target, 0));
 }
 
-/** The code of the error that it throws. */
+/** The code of the error that `action` throws. */
 function codeOf(action: () => unknown): unknown {
   try {
     action();
@@ -42,7 +42,7 @@ function codeOf(action: () => unknown): unknown {
 }
 
 describe.each(KINDS)('files %s', (_, begin) => {
-  it('hold what was appended, at the end whoever appended before', async () => {
+  it('append at the current end, whoever appended before', async () => {
     const { files, home } = begin();
     const path = join(home, 'one');
     put(files, path, 'ab');
@@ -57,7 +57,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     await files.syncDirectory(home);
   });
 
-  it('can be changed in place, cut and extended by zeros', () => {
+  it('can be overwritten, truncated and extended with zeros', () => {
     const { files, home } = begin();
     const path = join(home, 'one');
     put(files, path, 'abcdef');
@@ -75,7 +75,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     expect(files.readText(path)).toBe('ab');
   });
 
-  it('are the same file under another name, and another one after they were made anew elsewhere', () => {
+  it('keep their identity after a rename, and get another one when created again', () => {
     const { files, home } = begin();
     const [one, two] = [join(home, 'one'), join(home, 'two')];
     put(files, one, 'ab');
@@ -93,7 +93,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     expect(files.stat(two)).toMatchObject({ inode: before?.inode, size: 1 });
   });
 
-  it('are read to their end by whoever has them open when their name goes to another or is removed', async () => {
+  it('stay readable through open handles after they are replaced or removed', async () => {
     const { files, home } = begin();
     const [one, two] = [join(home, 'one'), join(home, 'two')];
     put(files, one, 'old');
@@ -106,7 +106,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     expect([await textIn(second), files.stat(one)]).toEqual(['new', undefined]);
   });
 
-  it('stand in directories, which are made once and removed when they are empty', () => {
+  it('need a directory, which is created once and removed when it is empty', () => {
     const { files, home } = begin();
     const inner = join(home, 'inner');
     files.makeDirectory(inner);
@@ -120,7 +120,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     expect([files.list(home), files.stat(inner)]).toEqual([[], undefined]);
   });
 
-  it('that are not there, or cannot be there, are refused with the same codes', async () => {
+  it('fail with the same error codes if they do not or cannot exist', async () => {
     const { files, home } = begin();
     const none = join(home, 'none');
     const deep = join(none, 'one');
@@ -147,7 +147,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     expect(files.readText(join(home, 'one'))).toBe('ab');
   });
 
-  it('are not written to by who opened them to read, and closing twice does nothing', () => {
+  it('cannot be written through a read handle, and closing twice does nothing', () => {
     const { files, home } = begin();
     const path = join(home, 'one');
     put(files, path, 'ab');
@@ -158,7 +158,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     expect(files.readText(path)).toBe('ab');
   });
 
-  it('carry a log: it goes on where it was left, is cut at a torn line and notices another writer', async () => {
+  it('support a log: it continues at its end, cuts a torn line and detects another writer', async () => {
     const { files, home } = begin();
     const path = join(home, 'log');
     const log = await openLog(path, { ...KIND, files });
@@ -174,7 +174,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
     await again.close();
   });
 
-  it('carry a lock: one owner at a time, and whoever was put out notices', () => {
+  it('support a lock: one owner at a time, and the previous owner detects a takeover', () => {
     const { files, home } = begin();
     const path = join(home, 'one');
     const lock = acquireLock(path, { files });
@@ -192,7 +192,7 @@ describe.each(KINDS)('files %s', (_, begin) => {
 });
 
 describe('files in memory', () => {
-  it('are not on the disk, nor in another memory', () => {
+  it('are neither on the disk nor in another instance', () => {
     const home = temporaryDirectory();
     mkdirSync(join(home, 'there'));
     const [one, other] = [memoryFiles(), memoryFiles()];
@@ -201,7 +201,7 @@ describe('files in memory', () => {
     expect([one.list('/'), other.list('/')]).toEqual([['one'], []]);
   });
 
-  it('are not written to by who closed them', () => {
+  it('cannot be written through a closed handle', () => {
     const files = memoryFiles();
     const file = files.create('/one');
     file.close();
@@ -209,7 +209,7 @@ describe('files in memory', () => {
     expect(files.readText('/one')).toBe('');
   });
 
-  it('have changed when their time has, however quickly that follows', () => {
+  it('get a new modification time with every change', () => {
     const files = memoryFiles();
     const times = Array.from({ length: 1000 }, () => {
       put(files, '/one', 'ab');

@@ -8,7 +8,7 @@ import { compiled } from '../compiled.ts';
 import { temporaryDirectory, textsOf } from './stage.ts';
 import { KIND } from './sweep.ts';
 
-/** Appends under a lock as fast as it can and says, for each durable batch that was acknowledged, how many records there are. */
+/** Appends under a lock as fast as possible and prints the record count after each acknowledged durable batch. */
 const WRITER = `
 import { acquireLock, openLog } from './src/store/index.js';
 const [path] = process.argv.slice(2);
@@ -31,7 +31,7 @@ try {
 process.exit(0);
 `;
 
-/** Waits for the starting shot, tries to take the lock, holds it for a moment and says when it had it. */
+/** Waits for the start signal, tries to acquire the lock, holds it briefly and prints when it held it. */
 const RACER = `
 import { acquireLock } from './src/store/index.js';
 import { createInterface } from 'node:readline';
@@ -66,7 +66,7 @@ beforeAll(() => {
   writeFileSync(join(built, 'racer.js'), RACER);
 });
 
-/** What a child prints, line by line. */
+/** The output of a child process, line by line. */
 class Voice {
   readonly child: ChildProcess;
   readonly lines: string[] = [];
@@ -92,7 +92,7 @@ class Voice {
     while (!holds()) await new Promise<void>((resolve) => (this.#heard = resolve));
   }
 
-  /** The highest number of records that was acknowledged. */
+  /** The highest acknowledged record count. */
   get acknowledged(): number {
     return Math.max(0, ...this.lines.map(Number).filter(Number.isFinite));
   }
@@ -111,7 +111,7 @@ function upTo(count: number): readonly number[] {
 describe('a process that is killed while it appends', () => {
   const kills = Number(process.env.POLYPOD_KILLS ?? 8);
 
-  it('leaves its lock to the next one and all that it acknowledged', {
+  it('leaves all acknowledged records, and its lock can be taken over', {
     timeout: 120_000 + kills * 2000,
   }, async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
@@ -134,8 +134,8 @@ describe('a process that is killed while it appends', () => {
   });
 });
 
-describe('a process that is stopped, taken over and continued', () => {
-  // Whether it is stopped by now can be seen in /proc only.
+describe('a process that is suspended, replaced and resumed', () => {
+  // Only /proc shows whether the process is suspended.
   it.runIf(process.platform === 'linux')(
     'refuses to append, and what the new owner writes stands alone',
     async () => {
@@ -154,8 +154,8 @@ describe('a process that is stopped, taken over and continued', () => {
       await writer.exited;
       expect(writer.lines.at(-1)).toMatch(/^refused: one\.jsonl: another process has taken over/);
       expect(before.length).toBeGreaterThanOrEqual(writer.acknowledged);
-      // Stopped between its look at the lock and its write, the old writer has one write on its way. It is acknowledged
-      // to nobody, and the new owner notices it instead of writing over it.
+      // The old writer may have been suspended between its check and its write. That write is not
+      // acknowledged, and the new owner detects it instead of overwriting it.
       const total = (await numbersIn(path)).length;
       const append = () => log.append([JSON.stringify({ n: total })], true);
       if (total === before.length) await append();
@@ -171,12 +171,12 @@ describe('a process that is stopped, taken over and continued', () => {
 });
 
 describe('processes that race for a lock', () => {
-  it('are never two owners, 200 times', { timeout: 120_000 }, async () => {
+  it('never own it at the same time, in 200 rounds', { timeout: 120_000 }, async () => {
     const directory = temporaryDirectory();
     const racers = Array.from({ length: 4 }, () => new Voice('racer.js', []));
     const tally = { won: 0, lost: 0 };
     for (let round = 0; round < 200; round += 1) {
-      // Every third time there is a dead owner to take over from.
+      // In every third round there is a dead owner to take over from.
       const path = join(directory, `${round}.jsonl`);
       if (round % 3 === 0) leaveDeadOwner(path);
       const count = racers[0]?.lines.length ?? 0;

@@ -10,7 +10,7 @@ function file(): string {
   return join(directory, 'log.jsonl');
 }
 
-test('who holds a lock can be read without taking it', () => {
+test('readLock reads the owner without acquiring the lock', () => {
   const path = file();
   expect(readLock(path)).toBeUndefined();
   const lock = acquireLock(path);
@@ -20,7 +20,7 @@ test('who holds a lock can be read without taking it', () => {
   expect(readLock(path)).toBeUndefined();
 });
 
-test('a lock that was left behind says so, and a living owner counts more than a dead one', () => {
+test('readLock reports a stale lock, and prefers a live owner over a dead one', () => {
   const path = file();
   const left = acquireLock(path);
   expect(readLock(path, { stateOf: () => 'dead' })).toEqual({ owner: left.owner, state: 'dead' });

@@ -13,13 +13,13 @@ function holding(records: readonly string[], rest = ''): FaultyFiles {
   return files;
 }
 
-/** Of sizes from a few bytes to several reads. */
+/** Records from a few bytes to several read chunks. */
 const records = fc
   .array(fc.oneof(fc.nat({ max: 200 }), fc.integer({ min: 60_000, max: 300_000 })), { maxLength: 12 })
   .map((sizes) => sizes.map((size, n) => JSON.stringify({ n, text: 'é'.repeat(size) })));
 
 describe('reading a log', () => {
-  it('gives back what was appended, from any line on', async () => {
+  it('returns the appended records from any line on', async () => {
     await fc.assert(
       fc.asyncProperty(records, fc.nat(), async (texts, seed) => {
         const files = holding(texts);
@@ -34,7 +34,7 @@ describe('reading a log', () => {
     );
   });
 
-  it('gives the last lines', async () => {
+  it('returns the last lines', async () => {
     await fc.assert(
       fc.asyncProperty(records, fc.nat({ max: 14 }), fc.boolean(), async (texts, count, isTorn) => {
         const files = holding(texts, isTorn ? '{"torn' : '');
@@ -53,7 +53,7 @@ describe('reading a log', () => {
     expect(files.contentOf(PATH).length).toBeGreaterThan(4_000_000);
   });
 
-  it('gives a line that cannot be trusted without its text', async () => {
+  it('returns an invalid line without its text', async () => {
     const files = holding(['{"a":1}', '{"b":2}', '{"c":3}'], '{"torn');
     const content = files.contentOf(PATH);
     content[30] = 0;
@@ -70,7 +70,7 @@ describe('reading a log', () => {
 describe('finding a line by its number', () => {
   const keyOf = (text: string): number | undefined => JSON.parse(text).seq;
 
-  it('finds the first one that is not smaller, with gaps and with lines that have none', async () => {
+  it('finds the first line with at least that number, with gaps and with lines without a number', async () => {
     const gaps = fc.array(fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat({ max: 9000 })), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(gaps, fc.array(fc.nat({ max: 200 }), { minLength: 5 }), async (steps, wanted) => {
@@ -94,7 +94,7 @@ describe('finding a line by its number', () => {
     );
   });
 
-  it('reads little of a long log, and less the second time', async () => {
+  it('reads a small part of a long log, and less with an index', async () => {
     const files = holding(manyRecords(20_000));
     const { counting, bytesRead } = countingReads(files);
     const index = new LineIndex();

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isUnfinished, salvage, sealRecords, verifyLine } from '../../src/store/index.ts';
-import { withOneByteCorrected } from '../../src/store/line.ts';
+import { isIncompleteRecord, salvage, sealRecords, verifyLine } from '../../src/store/index.ts';
+import { correctOneByte } from '../../src/store/line.ts';
 
 const record = fc
   .record({ type: fc.constant('x'), id: fc.string({ minLength: 1 }), text: fc.string({ unit: 'grapheme' }) })
@@ -13,7 +13,7 @@ const texts = (bytes: Buffer) =>
   pieces(bytes).flatMap((piece) => (piece.kind === 'record' ? [piece.text] : []));
 
 describe('a line with a checksum', () => {
-  it('is restored when any one of its bytes was changed to anything', () => {
+  it('is restored after any change of one byte', () => {
     fc.assert(
       fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (text, place, change) => {
         const line = lineOf(text);
@@ -21,24 +21,24 @@ describe('a line with a checksum', () => {
         const damaged = Buffer.from(line);
         damaged[at] = (damaged[at] ?? 0) ^ change;
         expect(verifyLine(damaged)).not.toBe('ok');
-        expect(Buffer.from(withOneByteCorrected(damaged) ?? []).equals(line)).toBe(true);
+        expect(Buffer.from(correctOneByte(damaged) ?? []).equals(line)).toBe(true);
       }),
     );
   });
 
-  it('is not invented when more of it was changed', () => {
+  it('is not restored if more than one byte was changed', () => {
     fc.assert(
       fc.property(record, fc.array(fc.nat(), { minLength: 2, maxLength: 9 }), (text, dataPaths) => {
         const line = lineOf(text);
         const damaged = Buffer.from(line);
         for (const place of dataPaths) damaged[place % line.length] = 33;
-        const found = withOneByteCorrected(damaged);
+        const found = correctOneByte(damaged);
         if (found !== undefined) expect(Buffer.from(found).equals(line)).toBe(true);
       }),
     );
   });
 
-  it('is found between whatever other bytes', () => {
+  it('is found between any other bytes', () => {
     const rest = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes));
     fc.assert(
       fc.property(rest, fc.array(record, { maxLength: 3 }), rest, (before, records, after) => {
@@ -53,13 +53,13 @@ describe('a line with a checksum', () => {
 });
 
 describe('the end of a log', () => {
-  it('is unfinished wherever a record was cut off, also in a character', () => {
+  it('is incomplete wherever a record was cut off, also inside a character', () => {
     fc.assert(
       fc.property(record, (text) => {
         const line = lineOf(text);
         for (let end = 1; end < line.length; end += 1) {
-          expect(isUnfinished(line.subarray(0, end))).toBe(true);
-          expect(isUnfinished(Buffer.concat([line.subarray(0, end), Buffer.alloc(7)]))).toBe(true);
+          expect(isIncompleteRecord(line.subarray(0, end))).toBe(true);
+          expect(isIncompleteRecord(Buffer.concat([line.subarray(0, end), Buffer.alloc(7)]))).toBe(true);
         }
       }),
     );
@@ -68,7 +68,7 @@ describe('the end of a log', () => {
   it.each(['garbage', '{"a":1} more', '{"a":1}', '{"a":\u0001', '{a', '[1', '{"a":#', '"text'])(
     'is damaged, not unfinished, where it is %j',
     (text) => {
-      expect(isUnfinished(Buffer.from(text))).toBe(false);
+      expect(isIncompleteRecord(Buffer.from(text))).toBe(false);
     },
   );
 });

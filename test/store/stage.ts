@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Files, type LogLine, type Range, readLines } from '../../src/store/index.ts';
 
-/** Gone when the test is over. */
+/** A temporary directory that is removed after the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-store-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -17,7 +17,7 @@ export async function linesOf(files: Files, path: string, range?: Range): Promis
   return lines;
 }
 
-/** The records of a log; a line that cannot be trusted fails the test. */
+/** The records of a log; an invalid line fails the test. */
 export async function textsOf(files: Files, path: string, range?: Range): Promise<readonly string[]> {
   return (await linesOf(files, path, range)).map((line) => {
     if (line.status === 'ok') return line.text;

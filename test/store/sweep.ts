@@ -8,29 +8,29 @@ export const KIND = {
   isHeader: (text: string) => text === '{"type":"test","version":1}',
 };
 
-/** One append, and what its caller does before the next one. */
+/** One append, and the caller's action before the next one. */
 export interface Step {
   readonly sizes: readonly number[];
   readonly durable: boolean;
   readonly next: 'go on' | 'next turn' | 'wait';
 }
 
-/** What the caller of a log knows when the power goes. */
+/** The caller's knowledge at the time of the power cut. */
 export interface Ledger {
-  /** All that was appended, in order. */
+  /** All appended records, in order. */
   readonly appended: string[];
-  /** How many of them, from the first on, must be there because a durable append was acknowledged. */
+  /** The number of leading records that were acknowledged as durable and must exist. */
   promised: number;
 }
 
-/** Opens the log, appends step by step and closes it; ends early, without a word, when the power is cut. */
+/** Opens the log, appends step by step and closes it; returns early at a power cut. */
 export async function live(files: Files, steps: readonly Step[], ledger: Ledger): Promise<void> {
   try {
     const log = await openLog(PATH, { ...KIND, files });
     for (const step of steps) await take(log, step, ledger);
     await log.close();
   } catch {
-    // What remains is looked at by `problemsAfter`.
+    // `problemsAfter` checks the result.
   }
 }
 
@@ -48,7 +48,7 @@ async function take(log: AppendLog, { sizes, durable, next }: Step, ledger: Ledg
   if (next === 'next turn') await new Promise((resolve) => void setImmediate(resolve));
 }
 
-/** What is wrong with the log after the machine came back; goes on with the ledger that the log turned out to be. */
+/** The problems of the log after the restart; updates the ledger to the actual content. */
 export async function problemsAfter(files: Files, ledger: Ledger): Promise<readonly string[]> {
   try {
     const log = await openLog(PATH, { ...KIND, files });
@@ -73,8 +73,8 @@ export interface Scenario {
 }
 
 /**
- * Two lives of one log: the power is cut at every operation of the first, and in the second, which goes on from what was
- * left, at one that follows from it. `plant` may put a defect between the log and the disk.
+ * Runs a log twice: the power is cut at every operation of the first run, and at a derived operation of the second run,
+ * which continues with the result. `plant` can inject a defect between the log and the disk.
  */
 export async function sweep(
   { steps, survival }: Scenario,

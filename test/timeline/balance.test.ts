@@ -40,12 +40,12 @@ const anyEvent: fc.Arbitrary<LlmEvent> = fc.oneof(
   },
 );
 
-/** What a handler does besides listening, when its number comes up. */
+/** An extra action of a handler at a chosen event. */
 type Mischief = 'none' | 'throw' | 'abort';
 
 const newScope = () => ({});
 
-/** Watches one handler of each block kind and fails at the first event that has no business there. */
+/** Registers a handler of each block kind and fails at the first unexpected event. */
 class BalanceWatch {
   readonly #open = new Map<string, object>();
   readonly #used = new WeakSet<object>();
@@ -84,7 +84,7 @@ class BalanceWatch {
   }
 }
 
-test('whatever the stream, every handler hears every block from one start to one end', () => {
+test('for any stream, every handler receives every block from one start to one end', () => {
   const mischiefs = fc.infiniteStream(
     fc.oneof(
       { weight: 8, arbitrary: fc.constant<Mischief>('none') },

@@ -15,7 +15,7 @@ import {
   text,
 } from './events.ts';
 
-// The failures of the original that this Timeline was built from, each fed with the events that caused it there.
+// Defects of the original implementation, each reproduced with the events that caused it.
 
 function attached() {
   const timeline = new Timeline();
@@ -29,7 +29,7 @@ const WRITE = call('c2', 'write');
 const READ_CALL = { id: 'c1', name: 'read', arguments: '{"path":"a"}', input: { path: 'a' } };
 const WRITE_CALL = { id: 'c2', name: 'write', arguments: '{"path":"b"}', input: { path: 'b' } };
 
-test('defect A: text without a start reaches every handler from start to stop', () => {
+test('defect A: text without a start reaches every handler with start, deltas and stop', () => {
   const { timeline, texts, heard } = attached();
 
   timeline.dispatchAll([text(0, 'Hel'), text(0, 'lo'), stop(0, TEXT)]);
@@ -60,7 +60,7 @@ test('defect B: a call that never stops is aborted at the end and leaves the nex
   expect(calls.takeCollected()).toStrictEqual([WRITE_CALL]);
 });
 
-test('defect B: even when nobody aborts it, a call that never stops stays out of the next stream', () => {
+test('defect B: a call that never stops does not affect the next stream, even without an abort', () => {
   const { timeline, calls } = attached();
 
   timeline.dispatchAll([started, start(0, READ), json(0, '{"path":"old"}'), completed]);
@@ -106,7 +106,7 @@ test.each([
   expect(calls.takeCollected()).toStrictEqual([]);
 });
 
-test('defect E: blocks left open by a cancelled request take nothing of the next one and add nothing to it', () => {
+test('defect E: open blocks of a cancelled request neither receive nor add events in the next one', () => {
   const { timeline, texts, calls } = attached();
 
   timeline.dispatchAll([started, text(0, 'old '), start(1, READ), json(1, '{"path":'), cancelled]);
@@ -118,7 +118,7 @@ test('defect E: blocks left open by a cancelled request take nothing of the next
   expect(calls.takeCollected()).toStrictEqual([]);
 });
 
-test('defect F: the stop of a text block does not end a call, which stays whole until its own stop', () => {
+test('defect F: the stop of a text block does not end a call', () => {
   const { timeline, calls } = attached();
 
   timeline.dispatchAll([start(0, READ), json(0, '{"path":'), stop(0, TEXT), json(0, '"a"}'), stop(0, READ)]);
@@ -126,7 +126,7 @@ test('defect F: the stop of a text block does not end a call, which stays whole 
   expect(calls.takeCollected()).toStrictEqual([READ_CALL]);
 });
 
-test('defect F: a call that only ever saw the stop of a text block is reported as aborted at the end', () => {
+test('defect F: a call without its own stop is aborted at the end', () => {
   const { timeline, calls, heard } = attached();
 
   timeline.dispatchAll([start(0, READ), json(0, '{"path":"a"}'), stop(0, TEXT)]);
@@ -139,7 +139,7 @@ test('defect F: a call that only ever saw the stop of a text block is reported a
   expect(calls.hasPendingCalls()).toBe(false);
 });
 
-test('defect F: a call that is aborted after a foreign stop leaves the text beside it alone', () => {
+test('defect F: aborting a call after a foreign stop does not affect the text block', () => {
   const { timeline, texts, calls } = attached();
 
   timeline.dispatchAll([

@@ -44,7 +44,7 @@ export function json(index: number, fragment: string): LlmEvent {
 
 export type Heard = { [K in Kind]: readonly [K, EventOf<K>] }[Kind];
 
-/** Registers a handler of every kind and answers the list in which they write down all they hear. */
+/** Registers a handler of every kind and returns the list of events that they receive. */
 export function listenToAll(timeline: Timeline): Heard[] {
   const heard: Heard[] = [];
   timeline

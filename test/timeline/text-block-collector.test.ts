@@ -34,7 +34,7 @@ test('the text of each completed block is collected', () => {
   expect(texts.takeCollected()).toStrictEqual([]);
 });
 
-test('what was handed out does not change when more is collected or all is cleared', () => {
+test('a returned list does not change when more is collected or the collector is cleared', () => {
   const { timeline, texts } = attached();
   timeline.dispatchAll([start(0, TEXT), text(0, 'a'), stop(0, TEXT)]);
   const before = texts.collected();
@@ -47,7 +47,7 @@ test('what was handed out does not change when more is collected or all is clear
   expect(texts.collected()).toStrictEqual([]);
 });
 
-test('an empty block leaves no text', () => {
+test('an empty block is not collected', () => {
   const { timeline, texts } = attached();
 
   timeline.dispatchAll([start(0, TEXT), stop(0, TEXT), start(1, TEXT), text(1, ''), stop(1, TEXT)]);
@@ -55,7 +55,7 @@ test('an empty block leaves no text', () => {
   expect(texts.hasContent()).toBe(false);
 });
 
-test("a tool's result is not taken for text of the model", () => {
+test('tool results are not collected as text of the model', () => {
   const { timeline, texts } = attached();
   const result = { blockType: 'tool-result', toolUseId: 'c1' } as const;
 
@@ -64,7 +64,7 @@ test("a tool's result is not taken for text of the model", () => {
   expect(texts.hasContent()).toBe(false);
 });
 
-test('an aborted block leaves no text', () => {
+test('an aborted block is not collected', () => {
   const { timeline, texts } = attached();
 
   timeline.dispatchAll([start(0, TEXT), text(0, 'a'), abort(0, 'text', 'cut off')]);
@@ -72,7 +72,7 @@ test('an aborted block leaves no text', () => {
   expect(texts.hasContent()).toBe(false);
 });
 
-test('texts come out in block order, whichever block ended first', () => {
+test('texts are returned in block order, whichever block ended first', () => {
   const { timeline, texts } = attached();
 
   timeline.dispatchAll([start(0, TEXT), start(1, TEXT), text(0, 'first'), text(1, 'second')]);
@@ -99,7 +99,7 @@ test('the completed text of a failed request stays until the next one starts', (
   expect(texts.collected()).toStrictEqual([]);
 });
 
-test('the text of a cancelled request is dropped at once', () => {
+test('the text of a cancelled request is dropped immediately', () => {
   const { timeline, texts } = attached();
 
   timeline.dispatchAll([started, start(0, TEXT), text(0, 'done'), stop(0, TEXT), cancelled]);
@@ -107,7 +107,7 @@ test('the text of a cancelled request is dropped at once', () => {
   expect(texts.hasContent()).toBe(false);
 });
 
-test('a collector registered as a plain handler is cleared by nobody but its owner', () => {
+test('a collector registered as a plain handler is not cleared between requests', () => {
   const texts = new TextBlockCollector();
   const timeline = new Timeline().onTextBlock(texts);
 

@@ -17,7 +17,7 @@ import {
   thinking,
 } from './events.ts';
 
-test('a text handler hears the start, every delta and the stop of a block', () => {
+test('a text handler receives the start, every delta and the stop of a block', () => {
   const timeline = new Timeline();
   const heard = listenToAll(timeline);
 
@@ -36,7 +36,7 @@ test('a text handler hears the start, every delta and the stop of a block', () =
   ]);
 });
 
-test('a thinking handler hears the block and gets its seal at the stop', () => {
+test('a thinking handler receives the block, with its seal at the stop', () => {
   const timeline = new Timeline();
   const heard = listenToAll(timeline);
   const seal = { wire: 'anthropic', data: { signature: 'abc' } };
@@ -74,7 +74,7 @@ test('every event of a tool call carries its id and name', () => {
   ]);
 });
 
-test('an aborted block ends with an abort that says why', () => {
+test('an aborted block ends with an abort and its reason', () => {
   const timeline = new Timeline();
   const heard = listenToAll(timeline);
 
@@ -93,7 +93,7 @@ test('an aborted block ends with an abort that says why', () => {
   ]);
 });
 
-test("a tool's result reaches text handlers marked as such", () => {
+test('text handlers receive tool results with their source', () => {
   const timeline = new Timeline();
   const heard = listenToAll(timeline);
   const result = { blockType: 'tool-result', toolUseId: 'c1' } as const;
@@ -116,7 +116,7 @@ test("a tool's result reaches text handlers marked as such", () => {
   ]);
 });
 
-test('nobody hears of an opaque block, yet its end is not a surprise', () => {
+test('opaque blocks reach no handler, and their end causes no trace', () => {
   const traces: Trace[] = [];
   const timeline = new Timeline({ onTrace: (trace) => traces.push(trace) });
   const heard = listenToAll(timeline);
@@ -131,7 +131,7 @@ test('nobody hears of an opaque block, yet its end is not a surprise', () => {
   expect([heard, traces]).toStrictEqual([[], []]);
 });
 
-test('meta events arrive between the block events where the stream has them', () => {
+test('meta events are delivered in stream order between block events', () => {
   const timeline = new Timeline();
   const heard = listenToAll(timeline);
   const usage = { type: 'usage', inputTokens: 3, outputTokens: 1, totalTokens: 4 } as const;
@@ -174,7 +174,7 @@ test('handlers of one kind are called in the order they were registered', () => 
   ]);
 });
 
-test('a block handler has a fresh scope for each block', () => {
+test('a block handler gets a new scope for each block', () => {
   const timeline = new Timeline();
   const finished: string[][] = [];
   timeline.onTextBlock(
@@ -194,7 +194,7 @@ test('a block handler has a fresh scope for each block', () => {
   expect(finished).toStrictEqual([['a', 'b'], ['c']]);
 });
 
-test('blocks that are open together have a scope each', () => {
+test('concurrent blocks have separate scopes', () => {
   const timeline = new Timeline();
   const finished: string[] = [];
   timeline.onTextBlock(
@@ -275,7 +275,7 @@ test('a handler registered while a block is open joins it at its next delta', ()
   ]);
 });
 
-test('a handler registered after the last delta of a block hears nothing of it', () => {
+test('a handler registered after the last delta of a block receives none of its events', () => {
   const timeline = new Timeline();
   timeline.dispatchAll([start(0, TEXT), text(0, 'a')]);
   const heard = listenToAll(timeline);
@@ -315,7 +315,7 @@ test('a delta without a start opens its block', () => {
   ]);
 });
 
-test('a tool call without a start keeps its made-up id and learns its name at the stop', () => {
+test('a tool call without a start keeps its generated id and gets its name at the stop', () => {
   const timeline = new Timeline();
   timeline.dispatch(json(2, '{}'));
   const heard = listenToAll(timeline);
@@ -346,7 +346,7 @@ test('a delta of another type opens a second block and leaves the first one open
   ]);
 });
 
-test('the end of a block that is not open is traced and reaches nobody', () => {
+test('the end of a block that is not open is traced and reaches no handler', () => {
   const traces: Trace[] = [];
   const timeline = new Timeline({ onTrace: (trace) => traces.push(trace) });
   const heard = listenToAll(timeline);
@@ -396,7 +396,7 @@ test('a block that starts again aborts the one before it', () => {
   ]);
 });
 
-test('the current block is the one opened last of those still open', () => {
+test('currentBlock is the most recently opened block that is still open', () => {
   const timeline = new Timeline();
   const current = [timeline.currentBlock];
   for (const event of [
@@ -484,7 +484,7 @@ test.each([
   [started, 'another request started'],
   [{ type: 'status', status: 'cancelled' } as const, 'cancelled'],
   [{ type: 'status', status: 'failed' } as const, 'the request failed'],
-])('what is still open is aborted before $status is heard', (status, reason) => {
+])('open blocks are aborted before the status $status is delivered', (status, reason) => {
   const timeline = new Timeline();
   const heard = listenToAll(timeline);
 
@@ -496,7 +496,7 @@ test.each([
   ]);
 });
 
-test('a handler that throws keeps nothing from the others, and keeps its scope', () => {
+test('a handler that throws keeps its scope, and the others still receive the event', () => {
   const errors: unknown[] = [];
   const timeline = new Timeline({ onHandlerError: (error, kind) => errors.push([error, kind]) });
   const scopes = new Set<object>();
@@ -534,7 +534,7 @@ test('a handler that throws keeps nothing from the others, and keeps its scope',
   expect(scopes.size).toBe(1);
 });
 
-test('a handler that cannot make its scope sits out that block only', () => {
+test('a handler whose scope factory throws skips only that block', () => {
   const errors: unknown[] = [];
   const timeline = new Timeline({ onHandlerError: (error) => errors.push(error) });
   const heard: string[] = [];

@@ -7,7 +7,7 @@ function attached() {
   return { timeline, calls: new ToolCallCollector().attach(timeline) };
 }
 
-/** What is collected when the model writes these fragments as the arguments of one call. */
+/** The calls collected from one call with these argument fragments. */
 function collect(...fragments: readonly string[]) {
   const { timeline, calls } = attached();
   timeline.dispatch(start(0, call('c', 'read')));
@@ -16,7 +16,7 @@ function collect(...fragments: readonly string[]) {
   return calls.takeCollected();
 }
 
-test('a completed call is collected with the arguments as written and as read', () => {
+test('a completed call is collected with its arguments as text and parsed', () => {
   expect(collect('{"path"', ': "a.txt",', ' "lines": [1, 2]}')).toStrictEqual([
     {
       id: 'c',
@@ -34,7 +34,7 @@ test.each([[[]], [['']], [[' ', '\n']]])(
   },
 );
 
-test('a call whose arguments are not JSON says so and has no input', () => {
+test('a call whose arguments are not JSON is invalid and has no input', () => {
   const [broken] = collect('{"path": "a');
 
   expect(broken).toStrictEqual({
@@ -60,7 +60,7 @@ test("a call keeps the provider's seal", () => {
   expect(calls.takeCollected()).toStrictEqual([{ id: 'c', name: 'read', arguments: '{}', input: {}, seal }]);
 });
 
-test('parallel calls come out in call order, whichever ended first', () => {
+test('parallel calls are returned in call order, whichever ended first', () => {
   const { timeline, calls } = attached();
   const heads = [call('a', 'read'), call('b', 'read'), call('c', 'read')] as const;
 
@@ -70,7 +70,7 @@ test('parallel calls come out in call order, whichever ended first', () => {
   expect(calls.takeCollected().map(({ id }) => id)).toStrictEqual(['a', 'b', 'c']);
 });
 
-test('pending calls are there until they are taken or cleared', () => {
+test('calls stay pending until they are taken or cleared', () => {
   const { timeline, calls } = attached();
   const one = [start(0, call('c', 'read')), stop(0, call('c', 'read'))];
   expect(calls.hasPendingCalls()).toBe(false);
@@ -95,7 +95,7 @@ test('a call is not pending before its block has ended, and never when it was ab
   expect(calls.hasPendingCalls()).toBe(false);
 });
 
-test('what the provider ran itself is no call for us', () => {
+test('calls that the provider ran itself are not collected', () => {
   const { timeline, calls } = attached();
   const search = { blockType: 'opaque', name: 'server_tool_use' } as const;
 
@@ -104,7 +104,7 @@ test('what the provider ran itself is no call for us', () => {
   expect(calls.hasPendingCalls()).toBe(false);
 });
 
-test.each([cancelled, failed, started])('calls of an earlier request are gone after $status', (status) => {
+test.each([cancelled, failed, started])('calls of an earlier request are dropped after $status', (status) => {
   const { timeline, calls } = attached();
 
   timeline.dispatchAll([started, start(0, call('c', 'read')), stop(0, call('c', 'read')), status]);
@@ -120,7 +120,7 @@ test('calls of a completed request stay', () => {
   expect(calls.hasPendingCalls()).toBe(true);
 });
 
-test('a call of a hundred thousand fragments is read once, at its end', () => {
+test('a call of a hundred thousand fragments is parsed once, at its end', () => {
   const fragments = Array.from({ length: 100_000 }, () => 'x');
 
   expect(collect('{"text":"', ...fragments, '"}')).toMatchObject([{ input: { text: 'x'.repeat(100_000) } }]);

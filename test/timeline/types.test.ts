@@ -9,12 +9,12 @@ import {
   ToolCallCollector,
 } from '../../src/timeline/index.ts';
 
-// The compiler is the test: `@ts-expect-error` is itself an error where the line below it compiles.
+// The compiler is the test: `@ts-expect-error` is an error if the next line compiles.
 
 test('a handler does not compile with the registration of another kind', () => {
   const timeline = new Timeline();
   timeline.onTextBlock(handler('text-block', () => {}));
-  // @ts-expect-error a thinking handler is no text handler, though their events look alike
+  // @ts-expect-error a thinking handler is not a text handler, although their events have the same shape
   timeline.onTextBlock(handler('thinking-block', () => {}));
   // @ts-expect-error
   timeline.onThinkingBlock(handler('text-block', () => {}));
@@ -41,7 +41,7 @@ test('a field of another event does not compile', () => {
       // @ts-expect-error only a tool's result has a toolUseId
       if (event.type === 'delta' && event.source === 'model') void event.toolUseId;
       if (event.type === 'delta' && event.source === 'tool-result') void [event.text, event.toolUseId];
-      // @ts-expect-error a stop has no reason of an abort
+      // @ts-expect-error only an abort has a reason
       if (event.type === 'stop') void event.reason;
     }),
     handler('thinking-block', (event) => {
@@ -50,7 +50,7 @@ test('a field of another event does not compile', () => {
       if (event.type === 'delta') void event.text;
     }),
     handler('tool-use-block', (event) => {
-      // @ts-expect-error a call has fragments of JSON, not a delta of text
+      // @ts-expect-error a call has JSON fragments, not text deltas
       if (event.type === 'delta') void event;
       // @ts-expect-error
       if (event.type === 'input-json') void event.text;
@@ -76,16 +76,16 @@ test('a scope of another type does not compile', () => {
     },
   });
   handler('text-block', {
-    // @ts-expect-error the handler wants more than its scope has
+    // @ts-expect-error the handler requires more fields than its scope has
     scope: () => ({ text: '' }),
     onEvent(_scope: { text: string; count: number }) {},
   });
   handler('text-block', {
     scope: () => ({ text: '' }),
-    // @ts-expect-error the handler must take every event of its kind
+    // @ts-expect-error the handler must accept every event of its kind
     onEvent(_scope: { text: string }, _event: TextBlockEvent & { type: 'delta' }) {},
   });
-  // @ts-expect-error a string cannot be filled in place
+  // @ts-expect-error a string cannot be mutated
   handler('text-block', { scope: () => '', onEvent() {} });
 
   class Mismatched {
@@ -95,14 +95,14 @@ test('a scope of another type does not compile', () => {
     }
     onEvent(_scope: { text: string }, _event: TextBlockEvent) {}
   }
-  // @ts-expect-error the class makes one scope and takes another
+  // @ts-expect-error the class creates one type of scope and accepts another
   timeline.onTextBlock(new Mismatched());
   // @ts-expect-error
   const mismatched: Handler<'text-block', { count: number }> = new Mismatched();
   expect(mismatched.kind).toBe('text-block');
 });
 
-test('the input of a call does not compile before invalid is ruled out', () => {
+test('the input of a call does not compile before invalid is checked', () => {
   expect(pathOf({ id: 'c', name: 'read', arguments: '{"path":"a"}', input: { path: 'a' } })).toBe('a');
 });
 

@@ -7,7 +7,7 @@ import {
   type Model,
   type Provider,
   textContent,
-  textOf,
+  contentText,
 } from '../../src/llm/index.ts';
 import { type Answer, type Script, type Sim, startSim } from '../../src/sim/index.ts';
 import { defineTool, errorOutput, type Tool, textOutput } from '../../src/tools/index.ts';
@@ -29,14 +29,14 @@ export const MODEL: Model = { account: 'sim', id: 'sim', name: 'sim', reasoning:
 
 export const allowAll: Approve = async () => ({ decision: 'allow', resolve: async (path) => path });
 
-/** A worker against a simulated provider, with everything it does written down. */
+/** A worker with a simulated provider, which records all events. */
 export interface Stage {
   readonly worker: Worker;
   readonly sim: Sim;
   readonly events: RunEvent[];
-  /** The types of all events but the model's own stream. */
+  /** The types of all events except the model's stream. */
   story(): readonly string[];
-  /** Resolves with the first event that fits, past or future. */
+  /** Resolves with the first matching event, past or future. */
   hear(fits: (event: RunEvent) => boolean): Promise<RunEvent>;
 }
 
@@ -50,11 +50,7 @@ export async function stage(provider: Provider, script: Script, options: StageOp
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
   const baseUrl = `${sim.url}${BASE_PATHS[provider.name] ?? ''}`;
-  const llm = connect(
-    provider,
-    { name: 'sim', wire: provider.name, baseUrl, apiKey: 'any' },
-    options.connect,
-  );
+  const llm = connect(provider, { name: 'sim', api: provider.name, baseUrl, apiKey: 'any' }, options.connect);
   const events: RunEvent[] = [];
   const waiting = new Set<() => void>();
   const { tools = [echo], model, connect: _, ...rest } = options;
@@ -71,7 +67,7 @@ export async function stage(provider: Provider, script: Script, options: StageOp
       for (const wake of waiting) wake();
     },
   });
-  // A worker that was given a conversation is the one exception: its beginning is no event.
+  // Except for a worker that starts with existing items, for which there are no events.
   if (rest.items === undefined) onTestFinished(() => expect(rebuilt(events)).toEqual(worker.items));
   return {
     worker,
@@ -168,23 +164,23 @@ export function gate(name: string): {
   return { tool: gated, release: () => release(), started };
 }
 
-/** The conversation in short: `user: Hi`, `call echo`, `result echo of x`. */
+/** A short form of the conversation: `user: Hi`, `call echo`, `result echo of x`. */
 export function lines(items: readonly Item[]): readonly string[] {
   return items.map((item) => {
     switch (item.type) {
       case 'message':
-        return `${item.role}: ${textOf(item.content)}`;
+        return `${item.role}: ${contentText(item.content)}`;
       case 'tool-call':
         return `call ${item.name}`;
       case 'tool-result':
-        return `${item.isError ? 'error' : 'result'} ${textOf(item.content)}`;
+        return `${item.isError ? 'error' : 'result'} ${contentText(item.content)}`;
       default:
         return item.type;
     }
   });
 }
 
-/** The conversation that the events tell of: whoever has seen them all knows it. */
+/** The conversation reconstructed from the events. */
 export function rebuilt(events: readonly RunEvent[]): readonly Item[] {
   let items: readonly Item[] = [];
   for (const event of events) {

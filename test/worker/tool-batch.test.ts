@@ -6,7 +6,7 @@ import { never } from './worker.contract.ts';
 
 const ALLOW: Approval = { decision: 'allow', resolve: async (path) => path };
 
-/** Approvals that a test gives, by the title of the call; `raised` is the order in which they were asked for. */
+/** Approvals decided by the test, by the title of the call; `raised` is the order in which they were requested. */
 function people(slow: (title: string) => Promise<void> = async () => {}) {
   const raised: string[] = [];
   const withdrawn: string[] = [];
@@ -49,7 +49,7 @@ const alone = tool('alone', async (text) => `alone ${text}`, false);
 const aside = tool('aside', async (text) => `aside ${text}`);
 
 describe('the calls of one turn', () => {
-  it('are asked about in call order, however long it takes to judge each of them', async () => {
+  it('request approvals in call order, however long the decision about each takes', async () => {
     let judgeFirst = (): void => {};
     const first = new Promise<void>((resolve) => {
       judgeFirst = resolve;
@@ -69,7 +69,7 @@ describe('the calls of one turn', () => {
     expect(await run).toEqual({ status: 'finished' });
   });
 
-  it('start as they are approved, without waiting for the rest', async () => {
+  it('start when they are approved, without waiting for the others', async () => {
     const { approve, answer, asked } = people();
     const { worker, events, hear } = await stage(
       anthropic,
@@ -85,7 +85,7 @@ describe('the calls of one turn', () => {
     expect(started(events)).toEqual(['aside aside:3', 'aside aside:1']);
     answer('aside aside:2');
     expect(await run).toEqual({ status: 'finished' });
-    // Ends in the order of completion, results in call order.
+    // End events are in order of completion, results in call order.
     const ids = worker.items.flatMap((item) => (item.type === 'tool-call' ? [item.callId] : []));
     expect(ended(events)).toEqual([ids[2], ids[0], ids[1]]);
     expect(lines(worker.items).slice(4, 7)).toEqual([
@@ -95,7 +95,7 @@ describe('the calls of one turn', () => {
     ]);
   });
 
-  it('that are not parallel run in call order, each as soon as those before it have ended', async () => {
+  it('that are not parallel run in call order, each after the previous one has ended', async () => {
     const { approve, answer, asked } = people();
     const held = gate('held');
     const { worker, events, hear } = await stage(
@@ -112,14 +112,14 @@ describe('the calls of one turn', () => {
     expect(started(events)).toEqual(['alone alone:1']);
     answer('held held:2');
     await held.started;
-    // The third changes things, and the fourth may read what it changes.
+    // The third call has side effects that the fourth may depend on.
     expect(started(events)).toEqual(['alone alone:1', 'held held:2']);
     held.release();
     expect(await run).toEqual({ status: 'finished' });
     expect(started(events)).toEqual(['alone alone:1', 'held held:2', 'alone alone:3', 'aside aside:4']);
   });
 
-  it('are not started any more once a pause is wanted, and none runs twice after it', async () => {
+  it('are not started during a pause, and none runs twice after it', async () => {
     const { approve, raised, answer, asked } = people();
     const { worker, events, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
       tools: [alone],
@@ -138,7 +138,7 @@ describe('the calls of one turn', () => {
     expect(raised).toHaveLength(2);
   });
 
-  it('keep the results they have when a paused run is given up', async () => {
+  it('keep their results when a paused run is abandoned', async () => {
     const { approve, answer, asked } = people();
     const { worker, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
       tools: [alone],
@@ -157,7 +157,7 @@ describe('the calls of one turn', () => {
     ]);
   });
 
-  it('that run are stopped with the run, and open questions are withdrawn', async () => {
+  it('are stopped with the run, and pending approvals are withdrawn', async () => {
     const { approve, withdrawn, answer, asked } = people();
     const held = gate('held');
     const { worker } = await stage(anthropic, [calls('held:1', 'alone:2')], {
@@ -175,7 +175,7 @@ describe('the calls of one turn', () => {
     expect(lines(worker.items).slice(3)).toEqual(['result cancelled', 'error Tool execution was aborted']);
   });
 
-  it('give way to an immediate message, open questions too', async () => {
+  it('are skipped for an immediate steering message, also while approvals are pending', async () => {
     const { approve, withdrawn, answer, asked } = people();
     const { worker, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
       tools: [alone],
@@ -195,13 +195,13 @@ describe('the calls of one turn', () => {
     ]);
   });
 
-  it('that run are stopped when the process has to end, and open questions stay open', async () => {
+  it('are stopped when the process ends, and pending approvals stay open', async () => {
     const { approve, withdrawn, answer, asked } = people();
     const held = gate('held');
     const { worker, events } = await stage(anthropic, [calls('held:1', 'alone:2')], {
       tools: [alone, held.tool],
       approve,
-      // What was said is looked at below; the run itself never ends.
+      // The events are checked below; the run itself never ends.
       items: [],
     });
     void worker.run(say('Go'), never());

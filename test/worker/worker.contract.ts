@@ -3,9 +3,9 @@ import type { Provider } from '../../src/llm/index.ts';
 import { type Answer, generatedText, type Script, type SimRequest } from '../../src/sim/index.ts';
 import { calls, echo, gate, lines, say, says, stage } from './stage.ts';
 
-/** What a run has to do with every provider of the registry. */
+/** Tests that a run must pass with every provider of the registry. */
 export function workerContract(provider: Provider): void {
-  it('runs turn after turn with parallel tools until no tool is asked for', async () => {
+  it('runs turns with parallel tools until the model calls no tool', async () => {
     const script = [calls('echo:1', 'echo:2', 'echo:3'), calls('echo:4'), says('Done.')];
     const { worker, story, sim } = await stage(provider, script);
     expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
@@ -35,14 +35,14 @@ export function workerContract(provider: Provider): void {
     expect(worker.totals.inputTokens).toBeGreaterThan(0);
   });
 
-  it('is cancelled before it begins', async () => {
+  it('can be cancelled before it starts', async () => {
     const { worker, sim } = await stage(provider, [says('never')]);
     expect(await worker.run(say('Go'), AbortSignal.abort())).toEqual({ status: 'cancelled' });
     expect(sim.requests).toHaveLength(0);
     expect(lines(worker.items)).toEqual(['user: Go']);
   });
 
-  it('is cancelled while the model streams: the text stays, and the model learns of it', async () => {
+  it('can be cancelled while the model streams: the text is kept, and the next request says so', async () => {
     const slow = { parts: [{ text: generatedText(3000) }, ...calls('echo').parts], pace: { delayMs: 3 } };
     const asked: SimRequest[] = [];
     const script = heardBy(asked, [slow, says('Fresh.')]);
@@ -59,7 +59,7 @@ export function workerContract(provider: Provider): void {
     const [, partial = '', ...rest] = lines(worker.items);
     expect(partial).toMatch(/^assistant: \w/);
     expect(rest).toEqual(['user: Again', 'assistant: Fresh.']);
-    // User and assistant take turns: some servers refuse a conversation in which they do not.
+    // Roles must alternate: some servers reject other conversations.
     expect(asked[1]?.messages).toMatchObject([
       { role: 'user', text: 'Go' },
       { role: 'assistant', text: partial.slice('assistant: '.length), toolCalls: [] },
@@ -67,7 +67,7 @@ export function workerContract(provider: Provider): void {
     ]);
   });
 
-  it('is cancelled before the first word, and the model learns of it', async () => {
+  it('can be cancelled before the first word, and the next request says so', async () => {
     const silent = { parts: [{ text: 'never' }], fault: { kind: 'stall', after: 0 } } as const;
     const asked: SimRequest[] = [];
     const { worker } = await stage(provider, heardBy(asked, [silent, says('Fresh.')]));
@@ -84,7 +84,7 @@ export function workerContract(provider: Provider): void {
     );
   });
 
-  it('is cancelled while a tool runs, and every call has a result', async () => {
+  it('can be cancelled while a tool runs, and every call has a result', async () => {
     const { tool, started } = gate('gate');
     const { worker } = await stage(provider, [calls('gate', 'echo'), says('Fresh.')], {
       tools: [tool, echo],
@@ -104,7 +104,7 @@ export function workerContract(provider: Provider): void {
     expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
   });
 
-  it('is cancelled while it waits to try again', async () => {
+  it('can be cancelled while it waits for a retry', async () => {
     const busy = { parts: [{ text: 'x' }], fault: { kind: '529' } } as const;
     const { worker, hear, story } = await stage(provider, [busy], {
       wait: (_, signal) =>
@@ -118,7 +118,7 @@ export function workerContract(provider: Provider): void {
     expect(story().slice(-5)).toEqual(['retry-start', 'retry-end', 'llm-end', 'turn-end', 'run-end']);
   });
 
-  it('tries again when the provider is overloaded', async () => {
+  it('retries when the provider is overloaded', async () => {
     const { worker, events } = await stage(provider, [
       { ...says('At last.'), fault: { kind: '529', times: 2 } },
     ]);
@@ -131,7 +131,7 @@ export function workerContract(provider: Provider): void {
     ]);
   });
 
-  it('ends as failed when trying again is of no use', async () => {
+  it('fails without a retry if a retry cannot succeed', async () => {
     const { worker } = await stage(provider, [{ ...says('x'), fault: { kind: '401' } }]);
     expect(await worker.run(say('Go'), never())).toMatchObject({
       status: 'failed',
@@ -139,7 +139,7 @@ export function workerContract(provider: Provider): void {
     });
   });
 
-  it('goes on after a cut stream: finished text stays, its calls are discarded', async () => {
+  it('continues after a stream is cut off: finished text is kept, tool calls are discarded', async () => {
     const parts = [{ text: 'First part. ' }, ...calls('echo:a').parts, { text: generatedText(400) }];
     const cut = { parts, fault: { kind: 'cut', after: 8 } } as const;
     const { worker, events } = await stage(provider, [cut, says('Second part.')]);
@@ -173,7 +173,7 @@ export function workerContract(provider: Provider): void {
     ]);
   });
 
-  it('makes room and asks again when the prompt is too long', async () => {
+  it('compacts and retries when the prompt is too long', async () => {
     const script = [
       says(generatedText(2000)),
       { ...says('x'), fault: { kind: 'context-too-long' } } as const,
@@ -205,7 +205,7 @@ export function never(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** The answers in order, and what was asked for each. */
+/** A provider that returns the answers in order and records the requests. */
 function heardBy(asked: SimRequest[], answers: readonly Answer[]): Script {
   return (request) => {
     asked.push(request);

@@ -39,7 +39,7 @@ describe('a call always gets a result that the model can read', () => {
     expect(events.find((event) => event.type === 'tool-end')).toMatchObject({ status });
   });
 
-  it('a denied call is told why', async () => {
+  it('a denied call returns the reason', async () => {
     const { worker, events } = await stage(openaiChat, [calls('echo'), says('Pity.')], {
       approve: async () => ({ decision: 'deny', reason: 'Not on a Sunday.' }),
     });
@@ -53,14 +53,14 @@ describe('a call always gets a result that the model can read', () => {
     expect(events.find((event) => event.type === 'tool-end')).toMatchObject({ status: 'denied' });
   });
 
-  it('a question that cannot be put is a denial', async () => {
+  it('a failed approval request is a denial', async () => {
     const { worker } = await stage(openaiChat, [calls('echo'), says('Pity.')], {
       approve: async () => {
         throw new Error('nobody is there');
       },
     });
     await worker.run(say('Go'), never());
-    expect(lines(worker.items)[2]).toBe('error Nobody could be asked for permission: nobody is there');
+    expect(lines(worker.items)[2]).toBe('error The approval could not be requested: nobody is there');
   });
 
   it('a call whose arguments a person changed runs with the changed ones', async () => {
@@ -80,7 +80,7 @@ describe('a call always gets a result that the model can read', () => {
 });
 
 describe('tools', () => {
-  it('run side by side where they may, and alone where they may not; results stay in call order', async () => {
+  it('run in parallel if allowed and exclusively otherwise, with results in call order', async () => {
     const active = new Set<string>();
     const seen: string[] = [];
     const watched = (name: string, parallel: boolean) =>
@@ -106,7 +106,7 @@ describe('tools', () => {
     );
   });
 
-  it('end in order of completion, while the conversation keeps the order of the calls', async () => {
+  it('emit their ends in order of completion, while the conversation keeps the call order', async () => {
     const slow = gate('slow');
     const { worker, events, hear } = await stage(openaiChat, [calls('slow', 'echo'), says('Done.')], {
       tools: [slow.tool, echo],
@@ -127,7 +127,7 @@ describe('tools', () => {
     ]);
   });
 
-  it('that do not end when they are cancelled are left behind', async () => {
+  it('that do not end after a cancellation are abandoned', async () => {
     const deaf = tool('deaf', () => new Promise(() => {}));
     const { worker, hear } = await stage(openaiChat, [calls('deaf')], {
       tools: [deaf],
@@ -141,7 +141,7 @@ describe('tools', () => {
     expect(lines(worker.items)).toEqual(['user: Go', 'call deaf', 'error Tool execution was aborted']);
   });
 
-  it('cannot flood the conversation', async () => {
+  it('have a limit for the size of their output', async () => {
     const flood = tool('flood', async () => 'x'.repeat(1_000_000));
     const { worker } = await stage(openaiChat, [calls('flood'), says('Enough.')], { tools: [flood] });
     await worker.run(say('Go'), never());
@@ -150,7 +150,7 @@ describe('tools', () => {
 });
 
 describe('hooks', () => {
-  it('see every event and may deny or pause, but cannot edit the conversation', async () => {
+  it('observe every event and can deny or pause, but cannot change the conversation', async () => {
     const seen: string[] = [];
     const hook: Hook = {
       name: 'guard',
@@ -168,7 +168,7 @@ describe('hooks', () => {
     expect(seen).toEqual(events.map(({ type }) => type));
   });
 
-  it('the strictest opinion counts, and a hook that fails asks instead of allowing', async () => {
+  it('the strictest verdict wins, and a failing hook asks instead of allowing', async () => {
     const advice: unknown[] = [];
     const hooks: readonly Hook[] = [
       { name: 'yes', beforeTool: async () => ({ decision: 'allow', reason: 'fine' }) },
@@ -192,7 +192,7 @@ describe('hooks', () => {
 });
 
 describe('bounds', () => {
-  it('a run takes no more turns than it may', async () => {
+  it('a run stops at its turn limit', async () => {
     const { worker } = await stage(openaiChat, () => calls(`echo:${Math.random()}`), {
       bounds: () => ({ maxTurns: 3 }),
     });
@@ -201,7 +201,7 @@ describe('bounds', () => {
     expect(lines(worker.items).at(-1)).toMatch(/^result/);
   });
 
-  it('a run costs no more than it may', async () => {
+  it('a run stops at its budget', async () => {
     const price = { input: 1_000_000, output: 0 };
     const { worker } = await stage(
       openaiChat,
@@ -215,7 +215,7 @@ describe('bounds', () => {
     expect(worker.totals.cost).toBe(3);
   });
 
-  it('the same call again and again is refused, and then stops the run', async () => {
+  it('repeated identical calls are refused, and then stop the run', async () => {
     let ran = 0;
     const count = tool('count', async () => `always the same${(ran++, '')}`);
     const { worker } = await stage(openaiChat, () => calls('count'), { tools: [count] });
@@ -224,7 +224,7 @@ describe('bounds', () => {
     expect(lines(worker.items).filter((line) => line.includes('Not run: this exact call'))).toHaveLength(3);
   });
 
-  it('the loop guard counts from the latest prompt: whoever asks again gets it done again', async () => {
+  it('the loop guard counts from the latest prompt, so a repeated request is run again', async () => {
     let ran = 0;
     const count = tool('count', async () => `always the same${(ran++, '')}`);
     const script = Array.from({ length: 10 }, () => [calls('count'), says('Done.')]).flat();
@@ -233,13 +233,13 @@ describe('bounds', () => {
       expect(await worker.run(say('Run the tests'), never())).toEqual({ status: 'finished' });
       expect(ran).toBe(prompt);
     }
-    // Queued prompts are part of the same run, and asked for all the same.
+    // Queued prompts are part of the same run, but they count as new requests.
     for (let queued = 1; queued <= 4; queued++) worker.inbox.followUp(say('Run the tests'));
     expect(await worker.run(say('Run the tests'), never())).toEqual({ status: 'finished' });
     expect(ran).toBe(10);
   });
 
-  it('the loop guard goes on counting in a worker that resumes the run', async () => {
+  it('the loop guard continues counting in a worker that resumes the run', async () => {
     let ran = 0;
     const count = tool('count', async () => `always the same${(ran++, '')}`);
     const round = (at: number): readonly Item[] => [
@@ -256,7 +256,7 @@ describe('bounds', () => {
     expect(ran).toBe(1);
   });
 
-  it('the loop guard does not take the request to go on after a cut stream for a prompt', async () => {
+  it('the loop guard does not count the continuation message after a cut-off stream as a prompt', async () => {
     let ran = 0;
     const count = tool('count', async () => `always the same${(ran++, '')}`);
     const parts = [{ text: 'First part. ' }, ...calls('count').parts];
@@ -273,7 +273,7 @@ describe('bounds', () => {
     expect(ran).toBe(3);
   });
 
-  it('a call whose result changes is no loop', async () => {
+  it('a call whose result changes is not a loop', async () => {
     let ran = 0;
     const count = tool('count', async () => String(ran++));
     const script = [...Array.from({ length: 8 }, () => calls('count')), says('Eight.')];
@@ -294,8 +294,8 @@ describe('bounds', () => {
   });
 });
 
-describe.each(EVERY)('messages that come while it works: %s', (_name, provider) => {
-  /** Each answer says what the last user message was. */
+describe.each(EVERY)('messages during a run: %s', (_name, provider) => {
+  /** Each answer repeats the last user message. */
   const repeat = (request: SimRequest) =>
     says(`re ${request.messages.findLast(({ role }) => role === 'user')?.text}`);
 
@@ -318,7 +318,7 @@ describe.each(EVERY)('messages that come while it works: %s', (_name, provider) 
     return lines(staged.worker.items).slice(5);
   }
 
-  it('one by one: steering between turns, follow-ups at the end', async () => {
+  it('one at a time: steering between turns, follow-ups at the end', async () => {
     expect(await busy('one-at-a-time', 'one-at-a-time')).toEqual([
       ...['user: A', 'assistant: re A', 'user: B', 'assistant: re B'],
       ...['user: X', 'assistant: re X', 'user: Y', 'assistant: re Y'],
@@ -343,7 +343,7 @@ describe.each(EVERY)('messages that come while it works: %s', (_name, provider) 
     ]);
   });
 
-  it('immediate: what still runs is cancelled, the rest is skipped, and the message comes next', async () => {
+  it('immediate: running calls are cancelled, the rest is skipped, and the message is next', async () => {
     const slow = gate('slow');
     const quick = gate('quick');
     const later = tool('later', async () => 'never', false);
@@ -367,7 +367,7 @@ describe.each(EVERY)('messages that come while it works: %s', (_name, provider) 
 });
 
 describe('pause and resume', () => {
-  it('a new prompt closes the calls that a paused run left behind', async () => {
+  it('a new prompt closes the open calls of a paused run', async () => {
     const { worker } = await stage(openaiChat, [calls('echo'), says('Fresh.')], {
       approve: async () => ({ decision: 'pause' }),
     });
@@ -396,7 +396,7 @@ describe('pause and resume', () => {
     expect(lines(worker.items).at(-1)).toBe('assistant: Done.');
   });
 
-  it('a conversation that was broken off between call and result goes on with the call', async () => {
+  it('a conversation interrupted between call and result resumes with the call', async () => {
     const { worker } = await stage(openaiChat, [says('Done.')], {
       items: [
         { type: 'message', role: 'user', content: say('Go') },
@@ -434,7 +434,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     const { worker, events } = await stage(provider, script, {
       tools: [big],
       model: { contextWindow: 24_000 },
-      policies: () => ({ prune: { protectTokens: 1e9, leastSaving: 1 } }),
+      policies: () => ({ prune: { protectTokens: 1e9, minSaving: 1 } }),
     });
     expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
     const [end] = events.filter((event) => event.type === 'compaction-end');
@@ -466,7 +466,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     expect(await worker.run(say('Three'), never())).toEqual({ status: 'finished' });
   });
 
-  it('stays as it is when there is nothing to summarise, or the summary fails', async () => {
+  it('is not changed if there is nothing to summarize, or the summary fails', async () => {
     const { worker } = await stage(provider, []);
     expect(await worker.compact(undefined, never())).toEqual({ status: 'skipped' });
     const failing = await stage(
@@ -485,7 +485,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     expect(failing.worker.items).toBe(before);
   });
 
-  it('is summarised as a whole when a person asks for it and all of it would fit', async () => {
+  it('is summarized completely on request, even if it would fit', async () => {
     const { worker } = await stage(provider, [calls('big:1'), says('Hi.'), says('A greeting.')], {
       tools: [tool('big', async () => 'big')],
     });
@@ -498,7 +498,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     expect(worker.items).toHaveLength(1);
   });
 
-  it('is sent with old tool output left out, while the conversation keeps it', async () => {
+  it('is sent without old tool output, while the stored conversation keeps it', async () => {
     const big = tool('big', async (text) => `${text}\n${'z'.repeat(40_000)}`);
     const script = [calls('big:1'), calls('big:2'), says('Done.')];
     const { worker, sim } = await stage(provider, script, { tools: [big] });

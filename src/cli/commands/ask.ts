@@ -9,7 +9,7 @@ import {
   type ErrorEvent,
   type LlmEvent,
   type LlmRequest,
-  referenceTo,
+  modelReference,
   retryDelay,
   THINKING_LEVELS,
 } from '../../llm/index.ts';
@@ -109,7 +109,7 @@ async function answer(
     });
     if (delayMs === undefined) {
       around.stderr.write(
-        `polypod ask: ${explainFailure(failure, ready.llm.account, referenceTo(ready.model))}\n`,
+        `polypod ask: ${explainFailure(failure, ready.llm.account, modelReference(ready.model))}\n`,
       );
       return failure.kind === 'auth' || failure.kind === 'unknown-model' ? EXIT.usage : EXIT.broken;
     }

@@ -10,7 +10,7 @@ import {
   readEntry,
   verifyAudit,
 } from '../../audit/index.ts';
-import { nearest, PolypodError } from '../../base/index.ts';
+import { nearestMatch, PolypodError } from '../../base/index.ts';
 import { followLines } from '../../daemon/index.ts';
 import type { DataPaths } from '../../setup/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
@@ -137,7 +137,7 @@ interface Found {
 function filterOf(values: Values<typeof OPTIONS>): AuditFilter {
   const { since, until, event, door, by, key, session } = values;
   if (event !== undefined && !AUDIT_EVENTS.some((name) => name === event || name.startsWith(`${event}.`))) {
-    const near = nearest(event, AUDIT_EVENTS);
+    const near = nearestMatch(event, AUDIT_EVENTS);
     throw new PolypodError(
       'bad-request',
       `there is no event "${event}"${near === undefined ? '' : `; did you mean ${near}?`} (see: polypod audit --help)`,

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isOneLine, PolypodError } from '../../base/index.ts';
+import { isPrintableLine, PolypodError } from '../../base/index.ts';
 import { changeKeys, keyEvent, readClientKey, writeClientKey } from '../../daemon/index.ts';
 import { type DataPaths, keysFile } from '../../setup/index.ts';
 import { recordAudit } from '../../daemon/index.ts';
@@ -323,7 +323,7 @@ async function note(
 
 /** Owners appear in lists and in the log, so control characters are rejected. */
 function refuseOddOwner(owner: string): void {
-  if (isOneLine(owner) && owner.trim() !== '' && owner.length <= LONGEST_OWNER) return;
+  if (isPrintableLine(owner) && owner.trim() !== '' && owner.length <= LONGEST_OWNER) return;
   throw new PolypodError(
     'bad-request',
     `--owner must be a name of at most ${LONGEST_OWNER} characters, without line breaks and control characters`,

@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, PolypodError, tryParse } from '../../base/index.ts';
-import { type Model, parseModelsDev, referenceTo } from '../../llm/index.ts';
+import { type Model, parseModelsDev, modelReference } from '../../llm/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { download, dataPathsFrom, readModels } from '../../setup/index.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
@@ -80,7 +80,7 @@ function table(shown: readonly Model[]): string {
 
 function rowOf(model: Model): readonly string[] {
   return [
-    sanitizeLine(referenceTo(model)),
+    sanitizeLine(modelReference(model)),
     tokens(model.contextWindow),
     tokens(model.maxOutput),
     model.price === undefined ? '?' : String(model.price.input),

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { messageOf, PolypodError } from '../../base/index.ts';
-import { vendorNamed } from '../../llm/index.ts';
+import { findVendor } from '../../llm/index.ts';
 import { startRecordingProxy } from '../../sim/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { secretsIn } from '../secrets.ts';
@@ -45,7 +45,7 @@ Examples:
         cause: thrown,
       });
     });
-    const base = vendorNamed(target)?.baseUrl ?? target;
+    const base = findVendor(target)?.baseUrl ?? target;
     const proxy = await startRecordingProxy({
       target: base,
       directory,

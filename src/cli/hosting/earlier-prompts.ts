@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { arrayOf, isObject, type JsonObject, objectIn, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, isObject, type JsonObject, parseObject, objectOf, stringOf } from '../../base/index.ts';
 import type { Prompt } from '../../pod/index.ts';
 import type { EarlierPrompt } from './pod-location.ts';
 
@@ -38,7 +38,7 @@ export function promptsAmong(entries: readonly KeptEntry[]): readonly EarlierPro
 export async function entriesIn(file: string): Promise<readonly KeptEntry[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').slice(1);
   return lines.flatMap((line) => {
-    const entry = objectIn(line);
+    const entry = parseObject(line);
     const id = stringOf(entry?.id);
     if (entry === undefined || id === '') return [];
     const parentId = stringOf(entry.parentId);

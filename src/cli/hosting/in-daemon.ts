@@ -1,7 +1,7 @@
 import { arrayOf, stringOf } from '../../base/index.ts';
 import { daemonLink } from '../../daemon/index.ts';
 import { findSession, readConfig, readModels } from '../../setup/index.ts';
-import { referenceTo } from '../../llm/index.ts';
+import { modelReference } from '../../llm/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { Surroundings } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
@@ -69,7 +69,7 @@ export async function hostInDaemon(
           ? []
           : promptsAmong(await entriesIn(new Layout(dataPaths.dataDirectory).path(row.file)));
       },
-      models: async () => (await readModels(dataPaths)).models.map(referenceTo),
+      models: async () => (await readModels(dataPaths)).models.map(modelReference),
       ...remoteModels(daemon),
       isUp: () => daemon.isUp(),
       close: async () => daemon.close(),

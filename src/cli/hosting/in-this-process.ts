@@ -1,6 +1,6 @@
 import { newSession, removeSession } from '../../daemon/index.ts';
 import { findSession, readModels } from '../../setup/index.ts';
-import { referenceTo } from '../../llm/index.ts';
+import { modelReference } from '../../llm/index.ts';
 import type { Surroundings } from '../command.ts';
 import { openHostInProcess } from './host-in-process.ts';
 import { currentUserName } from '../current-user.ts';
@@ -36,7 +36,7 @@ export async function hostInThisProcess(wish: AgentRequest, around: Surroundings
     for (const text of [...warnings, ...notices]) board.post(text);
     // Not awaited: the agent works without it.
     const published = isFleeting ? undefined : publishPods({ host, dataPaths, config, models, audit });
-    const named = fresh.model === undefined && !offline ? {} : { model: referenceTo(model) };
+    const named = fresh.model === undefined && !offline ? {} : { model: modelReference(model) };
     return {
       me: { by: currentUserName(around), door: 'cli' },
       usualMode: config.permissions.mode ?? 'workspace-write',
@@ -53,7 +53,7 @@ export async function hostInThisProcess(wish: AgentRequest, around: Surroundings
       fork: (id) => host.fork(id),
       discard: (id) => removeSession(host, dataPaths.dataDirectory, id),
       prompts: async (id) => currentPrompts(await host.history.prompts(id)),
-      models: async () => (await readModels(dataPaths)).models.map(referenceTo),
+      models: async () => (await readModels(dataPaths)).models.map(modelReference),
       model: async (reference) => {
         const chosen = await models.choose(reference);
         return { provider: chosen.model.account, modelId: chosen.model.id };

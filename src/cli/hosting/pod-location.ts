@@ -32,7 +32,7 @@ export interface PodLocation {
   /** Resolves a model reference. Rejects an unavailable model. */
   readonly model: (reference: string) => Promise<ModelChoice>;
   /** The account that serves a model, for error messages. */
-  readonly accountOf: (model: ModelChoice) => Promise<Pick<Account, 'name' | 'wire' | 'baseUrl'>>;
+  readonly accountOf: (model: ModelChoice) => Promise<Pick<Account, 'name' | 'api' | 'baseUrl'>>;
   /** Whether the pods are currently reachable. */
   readonly isUp: () => Promise<boolean>;
   readonly close: () => Promise<void>;

@@ -1,5 +1,5 @@
 import type { Audit } from '../../audit/index.ts';
-import { logTo, redactor } from '../../base/index.ts';
+import { createLog, redactor } from '../../base/index.ts';
 import { type ControlServer, hostMethods, listenForControl } from '../../control/index.ts';
 import { daemonLink, guardSockets, sweepSockets } from '../../daemon/index.ts';
 import { type Config, type DataPaths, hostSocket, hostSockets, type ModelAccess } from '../../setup/index.ts';
@@ -21,7 +21,7 @@ export interface PublishedPods {
   readonly close: () => Promise<void>;
 }
 
-const LOG = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
+const LOG = createLog({ sinks: [], level: () => 'error', redact: () => redactor([]) });
 
 /**
  * Lets other processes use the pods of this one: Polypod's own commands through a control socket, other programs through the

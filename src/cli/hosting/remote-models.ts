@@ -18,5 +18,5 @@ function choiceIn({ choice }: JsonObject) {
 
 function accountIn({ account }: JsonObject) {
   const { name, wire, baseUrl } = objectOf(account);
-  return { name: stringOf(name), wire: stringOf(wire), baseUrl: stringOf(baseUrl) };
+  return { name: stringOf(name), api: stringOf(wire), baseUrl: stringOf(baseUrl) };
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { messageOf, objectIn, PolypodError } from '../../base/index.ts';
+import { messageOf, parseObject, PolypodError } from '../../base/index.ts';
 import type { DataPaths } from '../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { splitEnvironment } from '../secret-environment.ts';
@@ -31,7 +31,7 @@ export async function serveDetached(
   if ('code' in started) return started.code;
   if (values.json) around.stdout.write(started.said);
   else if (!values.quiet)
-    around.stderr.write(`polypod: the daemon is up: process ${String(objectIn(started.said)?.pid)}\n`);
+    around.stderr.write(`polypod: the daemon is up: process ${String(parseObject(started.said)?.pid)}\n`);
   return EXIT.ok;
 }
 

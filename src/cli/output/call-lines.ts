@@ -1,4 +1,4 @@
-import { beginningOf, isObject, tryParse } from '../../base/index.ts';
+import { truncateText, isObject, tryParse } from '../../base/index.ts';
 import { sanitizeLine, sanitizeFullLines } from '../../terminal/index.ts';
 
 /** The call that an approval is about. */
@@ -27,7 +27,7 @@ export function callGlance(call: AskedCall, whole: string): readonly string[] {
   const glance: string[] = [];
   let room = MOST_CHARACTERS;
   for (const line of lines.slice(0, MOST_LINES)) {
-    const part = beginningOf(line, room);
+    const part = truncateText(line, room);
     glance.push(part);
     room -= part.length;
     if (room <= 0) break;

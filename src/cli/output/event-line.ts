@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, objectIn, stringOf } from '../../base/index.ts';
+import { isObject, type JsonObject, parseObject, stringOf } from '../../base/index.ts';
 import { sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
 const WIDTH = 120;
 
 /** Formats a pod event as one line: number, type, and the most useful fields. */
 export function eventLine(line: string): string {
-  const event = objectIn(line) ?? {};
+  const event = parseObject(line) ?? {};
   const text = sanitizeLine(gist(event).replaceAll(/\s+/g, ' ').trim());
   return (
     `${String(event.seq).padStart(6)}  ${sanitizeLine(stringOf(event.type)).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() +

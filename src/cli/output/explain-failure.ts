@@ -1,8 +1,8 @@
-import { type Account as FullAccount, type Failure, type FailureKind, vendorNamed } from '../../llm/index.ts';
+import { type Account as FullAccount, type Failure, type FailureKind, findVendor } from '../../llm/index.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
 /** The fields of an account that may be shown. */
-type Account = Pick<FullAccount, 'name' | 'wire' | 'baseUrl'>;
+type Account = Pick<FullAccount, 'name' | 'api' | 'baseUrl'>;
 
 /** Explains a failure and what to do about it, in one line. */
 export function explainFailure(failure: Failure, account: Account, model: string): string {
@@ -25,12 +25,12 @@ const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => st
   network: (account) => `check that ${account.baseUrl} is right and that the server is running`,
   timeout: () => 'ask again, or check the connection',
   'cut-off': () => 'what came is not complete: ask again',
-  malformed: (account) => `check that ${account.baseUrl} speaks ${account.wire}`,
+  malformed: (account) => `check that ${account.baseUrl} speaks ${account.api}`,
   provider: () => 'ask again later',
 };
 
 function whereTheKeyIs({ name }: Account): string {
-  const variables = vendorNamed(name)?.keyEnv ?? [];
+  const variables = findVendor(name)?.keyEnv ?? [];
   const configured = `accounts.${name} in config.yaml`;
   // The built-in model has no account, unless the user configured one with this name.
   if (name === 'sim')

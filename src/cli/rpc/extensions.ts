@@ -17,11 +17,11 @@ export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions):
   let loaded: Extensions | undefined;
   return {
     extensions: {
-      start: async ({ ui, ...link }) => {
+      start: async ({ ui, failed, ...link }) => {
         if (files.length === 0) return;
         const { Extensions: Loaded } = await import('../../extensions/index.ts');
         keepOffStdout(console);
-        loaded = new Loaded({ cwd, ui: extensionUi(ui, emitsTitle), ...link });
+        loaded = new Loaded({ cwd, ui: extensionUi(ui, emitsTitle), onError: failed, ...link });
         for (const file of files) await loaded.load(file);
         loaded.sessionStarted();
       },

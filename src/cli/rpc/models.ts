@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import { type Config, knownModels, type DataPaths, readModels } from '../../setup/index.ts';
-import { type Environment, vendorNamed } from '../../llm/index.ts';
+import { type Environment, findVendor } from '../../llm/index.ts';
 import { type ModelSelection, rpcBeginnings } from '../../protocols/index.ts';
 
 /** The inputs that determine the model of a client. */
@@ -59,7 +59,7 @@ export async function withKey(
 function configuredFor(reference: string, config: Config): string | undefined {
   const [prefix = reference] = reference.split('/');
   if (config.accounts.some(({ name }) => name === prefix)) return prefix;
-  return vendorNamed(prefix)?.name;
+  return findVendor(prefix)?.name;
 }
 
 /** The account of a model in the catalogue. Only in a scope can the reference be part of a name. */

@@ -1,5 +1,5 @@
 import { THINKING_LEVELS } from '../../pod/index.ts';
-import { nearest, PolypodError } from '../../base/index.ts';
+import { nearestMatch, PolypodError } from '../../base/index.ts';
 
 /** The command line of `polypod --mode rpc`: the options that hosts of pi and xcsh pass, and our own. */
 export interface RpcOptions {
@@ -294,7 +294,7 @@ function sorted(argv: readonly string[]): Sorted {
 }
 
 function unknownOption(name: string): PolypodError {
-  const near = nearest(name, BY_NAME.keys());
+  const near = nearestMatch(name, BY_NAME.keys());
   return usage(`unknown option ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
 }
 

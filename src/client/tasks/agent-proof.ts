@@ -12,14 +12,14 @@ import {
 } from '../../wire/index.ts';
 
 /**
- * A transport that sends a key only to an agent that has proved to know it. A connection that failed may lead to another
- * program afterwards, so the proof is asked for again then.
+ * A transport that sends a key only to an agent that has proved that it knows the key. After a failed connection the proof is
+ * requested again, because another program may be listening.
  */
 export function provingTransport(key: string, transport: Transport): Transport {
   let isProved = false;
   return async (request, watch) => {
     try {
-      isProved ||= await knowsKey(new URL(request.url), key, transport, watch);
+      isProved ||= await agentKnowsKey(new URL(request.url), key, transport, watch);
       if (isProved) return await transport(request, watch);
     } catch (thrown) {
       isProved = false;
@@ -33,7 +33,7 @@ export function provingTransport(key: string, transport: Transport): Transport {
 }
 
 /** Asks an agent to prove that it knows a key, without sending the key. */
-export async function knowsKey(
+export async function agentKnowsKey(
   url: URL,
   key: string,
   transport: Transport,
@@ -43,9 +43,9 @@ export async function knowsKey(
   const keyId = /^ppk_([0-9a-z]{8,32})_/.exec(key)?.[1] ?? keyHash.slice(0, 12);
   const challenge: Challenge = { keyId, nonce: randomBytes(32).toString('hex') };
   const headers = { [CHALLENGE_HEADER]: encodeChallenge(challenge) };
-  const asked = { method: 'GET', url: new URL('/health', url.origin).href, headers } as const;
-  const response = await transport(asked, { signal: watch.signal, onOpen: () => {} });
-  // Whatever else it says is of no interest.
+  const healthRequest = { method: 'GET', url: new URL('/health', url.origin).href, headers } as const;
+  const response = await transport(healthRequest, { signal: watch.signal, onOpen: () => {} });
+  // The rest of the body is not needed.
   for await (const _ of response.body) break;
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   return isSameProof(response.headers[PROOF_HEADER] ?? '', computeProof(challenge, keyHash, port));

@@ -1,17 +1,17 @@
 import { StringDecoder } from 'node:string_decoder';
-import { numberOf, objectIn, objectOf, PolypodError, stringOf } from '../../base/index.ts';
+import { numberOf, parseObject, objectOf, PolypodError, stringOf } from '../../base/index.ts';
 import type { TaskEvent } from './task.ts';
 
-/** One line may not grow without limit: past this many characters the stream is refused. */
+/** A longer line fails the stream, so that memory use is bounded. */
 const MAX_LINE = 64 * 1024 * 1024;
 
 /**
- * Reads server-sent events with their ids, which say where to go on. Whole events only: one that the stream's end cuts off is
- * told again to whoever comes back.
+ * Parses server-sent events with their ids, which are needed to resume. An event that is incomplete at the end of the stream
+ * is dropped: the server sends it again.
  */
 export class EventReader {
   readonly #decoder = new StringDecoder('utf8');
-  /** Of the line that has no end yet: joined once, when the end comes. */
+  /** The pieces of the current line; joined once when it is complete. */
   #pieces: string[] = [];
   #length = 0;
   #id: string | undefined;
@@ -22,28 +22,28 @@ export class EventReader {
     const text = this.#decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     const lines = text.split('\n');
     const rest = lines.pop() ?? '';
-    for (const line of lines) this.#take(this.#whole(line), events);
-    this.#keep(rest);
+    for (const line of lines) this.#readField(this.#completeLine(line), events);
+    this.#buffer(rest);
     return events;
   }
 
-  #keep(piece: string): void {
+  #buffer(piece: string): void {
     this.#length += piece.length;
     if (this.#length > MAX_LINE)
       throw new PolypodError('provider-failed', `the server sent a line of more than ${MAX_LINE} characters`);
     if (piece !== '') this.#pieces.push(piece);
   }
 
-  #whole(end: string): string {
+  #completeLine(end: string): string {
     const line = this.#pieces.length === 0 ? end : [...this.#pieces, end].join('');
     this.#pieces = [];
     this.#length = 0;
     return line.endsWith('\r') ? line.slice(0, -1) : line;
   }
 
-  #take(line: string, events: TaskEvent[]): void {
+  #readField(line: string, events: TaskEvent[]): void {
     if (line === '') {
-      if (this.#data !== undefined) events.push(eventOf(this.#data, this.#id));
+      if (this.#data !== undefined) events.push(parseEvent(this.#data, this.#id));
       [this.#data, this.#id] = [undefined, undefined];
       return;
     }
@@ -53,9 +53,9 @@ export class EventReader {
   }
 }
 
-/** The name before the data is not needed: a line says itself what it is. */
-function eventOf(text: string, id: string | undefined): TaskEvent {
-  const line = objectIn(text) ?? {};
+/** The `event` field is not needed: the data contains the event name. */
+function parseEvent(text: string, id: string | undefined): TaskEvent {
+  const line = parseObject(text) ?? {};
   const seq = numberOf(line.seq);
   return {
     event: stringOf(line.event),

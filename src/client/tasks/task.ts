@@ -1,6 +1,6 @@
 import { arrayOf, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 
-/** What a task is to be. Other keys of `context` are passed on as they are. */
+/** A task to submit. Unknown keys of `context` are passed on unchanged. */
 export interface TaskRequest {
   readonly sessionId: string;
   readonly userPrompt: string;
@@ -8,53 +8,53 @@ export interface TaskRequest {
   readonly context?: JsonObject;
 }
 
-/** What became of a submission. */
+/** The result of a submission. */
 export interface SubmittedTask {
   readonly taskId: string;
   readonly status: 'accepted' | 'rejected';
   readonly message?: string;
 }
 
-/** Where a task stands, as the server says it. */
+/** The status of a task. */
 export interface TaskStatus {
   readonly taskId: string;
   readonly status: 'pending' | 'in_progress' | 'completed' | 'failed';
-  /** 0 to 100, where the server knows. */
+  /** 0 to 100, if the server reports it. */
   readonly progress?: number;
   readonly result?: JsonObject;
   readonly errorMessage?: string;
-  /** What the four words cannot tell apart, such as `waiting_approval`; servers that know no more leave it out. */
+  /** A more precise state, such as `waiting_approval`, if the server reports it. */
   readonly state?: string;
   readonly sessionId?: string;
-  /** What was asked for, or its beginning, where the server tells. */
+  /** The prompt or its start, if the server reports it. */
   readonly userPrompt?: string;
 }
 
-/** A line of the list of tasks. */
+/** An entry of the task list. */
 export interface ListedTask {
   readonly taskId: string;
   readonly sessionId: string;
   readonly status: string;
   readonly state: string;
   readonly updatedAt: string;
-  /** What was asked for, or its beginning, and the agent it was submitted to, where the server tells. */
+  /** The prompt or its start, and the agent's name, if the server reports them. */
   readonly userPrompt?: string;
   readonly agentName?: string;
 }
 
-/** A question that waits for a person. */
-export interface AskedApproval {
+/** A pending approval. */
+export interface TaskApproval {
   readonly approvalId: string;
   readonly sessionId: string;
   readonly tool: string;
   /** The call in one line, which may be truncated. */
   readonly title: string;
-  /** All that the call would be given, as JSON text, where the server tells. */
+  /** The complete arguments as JSON text, if the server reports them. */
   readonly arguments?: string;
   readonly requestedAt: string;
 }
 
-/** An event of a task: a line of the extended Pod Protocol, and the id to go on after. */
+/** An event of a task: a line of the extended Pod Protocol, and the id to resume after. */
 export interface TaskEvent {
   readonly id?: string;
   readonly event: string;
@@ -62,20 +62,20 @@ export interface TaskEvent {
   readonly seq?: number;
 }
 
-/** Whether nothing will become of it any more. */
-export function isOver({ status }: Pick<TaskStatus, 'status'>): boolean {
+/** Whether the task has completed or failed. */
+export function isFinished({ status }: Pick<TaskStatus, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Undefined for what is no answer to a submission. */
-export function submittedIn(body: JsonObject): SubmittedTask | undefined {
+/** Returns undefined if the body is not a submission response. */
+export function parseSubmission(body: JsonObject): SubmittedTask | undefined {
   const { taskId, status, message } = body;
   if (typeof taskId !== 'string' || (status !== 'accepted' && status !== 'rejected')) return undefined;
   return { taskId, status, ...(typeof message === 'string' && { message }) };
 }
 
-/** Undefined for what is no status. */
-export function statusIn(body: JsonObject): TaskStatus | undefined {
+/** Returns undefined if the body is not a task status. */
+export function parseStatus(body: JsonObject): TaskStatus | undefined {
   const { taskId, state, sessionId, errorMessage, result, userPrompt } = body;
   const status = STATUSES.find((word) => word === body.status);
   if (typeof taskId !== 'string' || status === undefined) return undefined;
@@ -92,7 +92,7 @@ export function statusIn(body: JsonObject): TaskStatus | undefined {
   };
 }
 
-export function tasksIn(body: JsonObject): readonly ListedTask[] {
+export function parseTasks(body: JsonObject): readonly ListedTask[] {
   return arrayOf(body.tasks)
     .map(objectOf)
     .map((task) => ({
@@ -106,7 +106,7 @@ export function tasksIn(body: JsonObject): readonly ListedTask[] {
     }));
 }
 
-export function approvalsIn(body: JsonObject): readonly AskedApproval[] {
+export function parseApprovals(body: JsonObject): readonly TaskApproval[] {
   return arrayOf(body.approvals)
     .map(objectOf)
     .map((approval) => ({

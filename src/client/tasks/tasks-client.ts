@@ -3,17 +3,26 @@ import { asPolypodError, derivedAbort, type JsonObject, PolypodError, uuidv7 } f
 import { httpRefusalFrom, httpTransport, type Transport } from '../../wire/index.ts';
 import { type Backoff, DEFAULT_BACKOFF } from '../backoff.ts';
 import { EventReader } from './event-reader.ts';
-import { askFor, CUT, cutOff, failureIn, isPassing, openFor, silence, type TasksServer } from './exchange.ts';
-import { pause } from './pause.ts';
 import {
-  approvalsIn,
-  type AskedApproval,
+  requestJson,
+  CUT,
+  connectionLostError,
+  connectionErrorCode,
+  isTransientError,
+  openStream,
+  noDataError,
+  type TasksServer,
+} from './exchange.ts';
+import { waitBeforeAttempt } from './wait-before-attempt.ts';
+import {
+  parseApprovals,
+  type TaskApproval,
   type ListedTask,
-  statusIn,
-  submittedIn,
+  parseStatus,
+  parseSubmission,
   type SubmittedTask,
   type TaskEvent,
-  tasksIn,
+  parseTasks,
   type TaskStatus,
   type TaskRequest,
 } from './task.ts';
@@ -21,31 +30,31 @@ import {
 export interface TasksClientOptions {
   readonly url: string;
   readonly key?: string;
-  /** Another way to the server, such as one that trusts a certificate of one's own. */
+  /** A custom transport, for example one that trusts a private certificate. */
   readonly transport?: Transport;
   readonly backoff?: Backoff;
-  /** How long a stream may take to open, and how long nothing may come before its connection counts as dead. */
+  /** The timeout to open a stream, and the time without data after which its connection counts as lost. */
   readonly openMs?: number;
-  readonly silentMs?: number;
-  /** Ends whatever is under way. */
+  readonly idleMs?: number;
+  /** Aborts all requests and streams. */
   readonly signal?: AbortSignal;
 }
 
-/** What comes of asking for a task's events: a stream, word that all were seen, or why there can be no stream. */
-export type OpenedEvents =
+/** The result of requesting a task's events: a stream, `seen` if all were received, or why streaming is not possible. */
+export type EventStreamResult =
   | { readonly type: 'open'; readonly events: AsyncIterable<TaskEvent> }
   | { readonly type: 'seen' }
   | { readonly type: 'impossible'; readonly why: string };
 
-/** Submissions that were cut off are sent again so often, under one key. */
+/** The maximum number of attempts for a submission whose connection is lost. */
 const SUBMIT_ATTEMPTS = 5;
 const OPEN_MS = 15_000;
-/** Servers send a comment every 15 seconds: after three that did not come the connection is dead. */
-const SILENT_MS = 45_000;
+/** Servers send a comment every 15 seconds: after three missing ones the connection counts as lost. */
+const IDLE_MS = 45_000;
 
-/** A client of the tasks API: each method is one request, but for a submission that was cut off, which is sent again. */
+/** A client for the tasks API. Each method sends one request, except for submissions, which are retried after a lost connection. */
 export class TasksClient {
-  readonly #place: TasksServer;
+  readonly #server: TasksServer;
   readonly #signal: AbortSignal;
   readonly #openMs: number;
   readonly #silentMs: number;
@@ -53,42 +62,46 @@ export class TasksClient {
 
   constructor(options: TasksClientOptions) {
     const { url, key, transport = httpTransport, signal = new AbortController().signal } = options;
-    this.#place = { url: url.replace(/\/+$/, ''), key, transport };
+    this.#server = { url: url.replace(/\/+$/, ''), key, transport };
     this.#signal = signal;
     this.#openMs = options.openMs ?? OPEN_MS;
-    this.#silentMs = options.silentMs ?? SILENT_MS;
+    this.#silentMs = options.idleMs ?? IDLE_MS;
     this.backoff = options.backoff ?? DEFAULT_BACKOFF;
   }
 
   get url(): string {
-    return this.#place.url;
+    return this.#server.url;
   }
 
   get signal(): AbortSignal {
     return this.#signal;
   }
 
-  /** Submits a task once, however often the connection breaks: without a key of the caller's there is one of ours. */
-  async submit(wish: TaskRequest, idempotencyKey: string = uuidv7()): Promise<SubmittedTask> {
+  /** Submits a task exactly once, with retries after a lost connection. Generates an idempotency key if there is none. */
+  async submit(task: TaskRequest, idempotencyKey: string = uuidv7()): Promise<SubmittedTask> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         const headers = { 'idempotency-key': idempotencyKey };
-        const body = await this.#ask('POST', '/submit_task', { headers, body: { ...wish } });
-        return this.#understood(submittedIn(body));
+        const body = await this.#request('POST', '/submit_task', { headers, body: { ...task } });
+        return this.#required(parseSubmission(body));
       } catch (thrown) {
         const error = asPolypodError(thrown);
-        if (!wasCut(error) || attempt + 1 >= SUBMIT_ATTEMPTS || this.#signal.aborted) throw error;
-        await pause(this.backoff, attempt, this.#signal);
+        if (!isUncertain(error) || attempt + 1 >= SUBMIT_ATTEMPTS || this.#signal.aborted) throw error;
+        await waitBeforeAttempt(this.backoff, attempt, this.#signal);
       }
     }
   }
 
   async status(taskId: string): Promise<TaskStatus> {
-    return this.#understood(statusIn(await this.#ask('GET', `/tasks/${encodeURIComponent(taskId)}/status`)));
+    return this.#required(
+      parseStatus(await this.#request('GET', `/tasks/${encodeURIComponent(taskId)}/status`)),
+    );
   }
 
   async cancel(taskId: string): Promise<TaskStatus> {
-    return this.#understood(statusIn(await this.#ask('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`)));
+    return this.#required(
+      parseStatus(await this.#request('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`)),
+    );
   }
 
   /** Newest first. */
@@ -99,33 +112,35 @@ export class TasksClient {
   }): Promise<readonly ListedTask[]> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(filter)) query.set(name, String(value));
-    return tasksIn(await this.#ask('GET', `/tasks?${query.toString()}`));
+    return parseTasks(await this.#request('GET', `/tasks?${query.toString()}`));
   }
 
-  /** What waits for a person. */
-  async approvals(sessionId?: string): Promise<readonly AskedApproval[]> {
+  /** The pending approvals. */
+  async approvals(sessionId?: string): Promise<readonly TaskApproval[]> {
     const query = sessionId === undefined ? '' : `?${new URLSearchParams({ sessionId }).toString()}`;
-    return approvalsIn(await this.#ask('GET', `/approvals${query}`));
+    return parseApprovals(await this.#request('GET', `/approvals${query}`));
   }
 
   async decide(
     approvalId: string,
     decision: { readonly decision: Decision; readonly comment?: string },
   ): Promise<void> {
-    await this.#ask('POST', `/approvals/${encodeURIComponent(approvalId)}/decide`, { body: { ...decision } });
+    await this.#request('POST', `/approvals/${encodeURIComponent(approvalId)}/decide`, {
+      body: { ...decision },
+    });
   }
 
-  /** A task's events over one connection, from its first, or from the one after an id. */
-  async events(taskId: string, after: string | undefined): Promise<OpenedEvents> {
+  /** Opens a task's event stream over one connection, from the start or after an event id. */
+  async events(taskId: string, after: string | undefined): Promise<EventStreamResult> {
     const { controller, release } = derivedAbort(this.#signal);
     const timer = setTimeout(() => controller.abort(), this.#openMs);
-    const leave = (): void => {
+    const closeStream = (): void => {
       controller.abort();
       release();
     };
     try {
-      const { status, type, body } = await openFor(
-        this.#place,
+      const { status, type, body } = await openStream(
+        this.#server,
         {
           method: 'GET',
           path: `/tasks/${encodeURIComponent(taskId)}/events`,
@@ -134,15 +149,15 @@ export class TasksClient {
         controller.signal,
       );
       if (status !== 204 && type.startsWith('text/event-stream'))
-        return { type: 'open', events: this.#read(body, leave) };
-      leave();
+        return { type: 'open', events: this.#read(body, closeStream) };
+      closeStream();
       return status === 204 ? { type: 'seen' } : { type: 'impossible', why: 'the server sends no streams' };
     } catch (thrown) {
-      const isLate = controller.signal.aborted && !this.#signal.aborted;
-      leave();
+      const timedOut = controller.signal.aborted && !this.#signal.aborted;
+      closeStream();
       const error = asPolypodError(thrown);
-      if (isLate) return { type: 'impossible', why: 'no stream opens' };
-      if (STREAMLESS.has(httpRefusalFrom(error)?.status ?? 0))
+      if (timedOut) return { type: 'impossible', why: 'no stream opens' };
+      if (NO_STREAM_STATUSES.has(httpRefusalFrom(error)?.status ?? 0))
         return { type: 'impossible', why: 'the server has no streams' };
       throw error;
     } finally {
@@ -150,20 +165,20 @@ export class TasksClient {
     }
   }
 
-  #ask(
+  #request(
     method: 'GET' | 'POST',
     path: string,
-    more: { readonly headers?: Readonly<Record<string, string>>; readonly body?: JsonObject } = {},
+    extra: { readonly headers?: Readonly<Record<string, string>>; readonly body?: JsonObject } = {},
   ): Promise<JsonObject> {
-    return askFor(this.#place, { method, path, ...more }, this.#signal);
+    return requestJson(this.#server, { method, path, ...extra }, this.#signal);
   }
 
-  async *#read(body: AsyncIterable<Uint8Array>, leave: () => void): AsyncGenerator<TaskEvent> {
+  async *#read(body: AsyncIterable<Uint8Array>, closeStream: () => void): AsyncGenerator<TaskEvent> {
     const reader = new EventReader();
-    let [isSilent, isEmpty] = [false, true];
+    let [isIdle, isEmpty] = [false, true];
     const timer = setTimeout(() => {
-      isSilent = true;
-      leave();
+      isIdle = true;
+      closeStream();
     }, this.#silentMs);
     try {
       for await (const bytes of body) {
@@ -172,28 +187,28 @@ export class TasksClient {
         yield* reader.push(bytes);
       }
     } catch (thrown) {
-      throw isSilent && isEmpty ? silence() : cutOff(this.url, thrown);
+      throw isIdle && isEmpty ? noDataError() : connectionLostError(this.url, thrown);
     } finally {
       clearTimeout(timer);
-      // Whoever has heard enough leaves no connection open.
-      leave();
+      // A reader that stops early must not leave the connection open.
+      closeStream();
     }
   }
 
-  #understood<T>(answer: T | undefined): T {
+  #required<T>(answer: T | undefined): T {
     if (answer !== undefined) return answer;
     throw new PolypodError(
       'provider-failed',
-      `what answers at ${this.url} is no agent: check the address and its path`,
+      `the server at ${this.url} is not an agent: check the address and its path`,
     );
   }
 }
 
-/** Nobody can say whether the server has it: only such a submission is sent again. */
-function wasCut(error: PolypodError): boolean {
-  return isPassing(error) && MAYBE_ARRIVED.has(failureIn(error) ?? '');
+/** Whether the server may or may not have received the submission: only then is it retried. */
+function isUncertain(error: PolypodError): boolean {
+  return isTransientError(error) && UNCERTAIN_CODES.has(connectionErrorCode(error) ?? '');
 }
 
-/** What servers answer that know nothing of streams: of a task that is not there the next question tells. */
-const STREAMLESS: ReadonlySet<number> = new Set([404, 405, 406, 501]);
-const MAYBE_ARRIVED: ReadonlySet<string> = new Set([CUT, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+/** The statuses of servers without streams. A missing task is detected by the next status request. */
+const NO_STREAM_STATUSES: ReadonlySet<number> = new Set([404, 405, 406, 501]);
+const UNCERTAIN_CODES: ReadonlySet<string> = new Set([CUT, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);

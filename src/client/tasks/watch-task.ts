@@ -1,42 +1,42 @@
 import { asPolypodError, PolypodError, stringOf } from '../../base/index.ts';
-import { endedEarly, isPassing, isSilence, retryAfter } from './exchange.ts';
-import { pause } from './pause.ts';
-import { isOver, type TaskEvent, type TaskStatus } from './task.ts';
+import { streamEndedError, isTransientError, isNoDataError, retryAfter } from './exchange.ts';
+import { waitBeforeAttempt } from './wait-before-attempt.ts';
+import { isFinished, type TaskEvent, type TaskStatus } from './task.ts';
 import type { TasksClient } from './tasks-client.ts';
 
 export interface WatchOptions {
-  /** The id of the last event that was seen. */
+  /** The id of the last event that was received. */
   readonly after?: string;
-  /** How long the server may be away before it is given up. */
-  readonly patienceMs?: number;
-  /** Never to ask for a stream. */
-  readonly polls?: boolean;
+  /** How long the server may be unreachable before watching fails. */
+  readonly giveUpAfterMs?: number;
+  /** Never open a stream. */
+  readonly pollOnly?: boolean;
 }
 
-/** What a watcher is told. The last is the status of a task that is over. */
-export type Watched =
+/** An update for a watcher. The last one is the status of the finished task. */
+export type WatchUpdate =
   | { readonly type: 'event'; readonly event: TaskEvent }
   | { readonly type: 'status'; readonly status: TaskStatus }
-  /** The connection is gone, and tried again. */
+  /** The connection is lost and will be retried. */
   | { readonly type: 'lost'; readonly why: string }
   | { readonly type: 'back' }
-  /** There can be no stream: from now on the status is asked for. */
+  /** Streaming is not possible: from now on the status is polled. */
   | { readonly type: 'polling'; readonly why: string };
 
-const PATIENCE_MS = 120_000;
-const POLLING = { firstMs: 250, longestMs: 2_000 };
+const GIVE_UP_AFTER_MS = 120_000;
+const POLLING = { firstMs: 250, maxMs: 2_000 };
 
 /**
- * Follows a task to its end: every event once and in order, however often the connection breaks; where streams are impossible,
- * its status whenever that changes. Throws when the server refuses, or is away for too long.
+ * Watches a task to its end: yields every event once and in order, across reconnects. If streaming is not possible, yields
+ * its status whenever that changes. Throws if the server rejects a request or is unreachable for too long.
  */
 export async function* watchTask(
   client: TasksClient,
   taskId: string,
-  { after, patienceMs = PATIENCE_MS, polls = false }: WatchOptions = {},
-): AsyncGenerator<Watched> {
-  const contact = new Contact(patienceMs);
-  if (!polls) {
+  { after, giveUpAfterMs = GIVE_UP_AFTER_MS, pollOnly = false }: WatchOptions = {},
+): AsyncGenerator<WatchUpdate> {
+  const contact = new ServerContact(giveUpAfterMs);
+  if (!pollOnly) {
     const why = yield* streamTask(client, taskId, contact, after);
     if (why === undefined) return;
     yield { type: 'polling', why };
@@ -44,39 +44,39 @@ export async function* watchTask(
   yield* pollTask(client, taskId, contact);
 }
 
-/** Answers why it cannot be done by streams; with nothing when the task is over. */
+/** Returns why streaming is not possible; undefined when the task has finished. */
 async function* streamTask(
   client: TasksClient,
   taskId: string,
-  contact: Contact,
+  contact: ServerContact,
   after: string | undefined,
-): AsyncGenerator<Watched, string | undefined> {
+): AsyncGenerator<WatchUpdate, string | undefined> {
   let lastId = after;
-  for (let quiet = 0; ; quiet += 1) {
+  for (let idleRounds = 0; ; idleRounds += 1) {
     try {
       const opened = await client.events(taskId, lastId);
-      if (contact.stands()) yield { type: 'back' };
+      if (contact.restored()) yield { type: 'back' };
       if (opened.type === 'impossible') return opened.why;
       if (opened.type === 'open')
         for await (const event of opened.events) {
-          quiet = 0;
-          // It is about the connection, and not about the task.
-          if (isEarlyEnd(event)) throw endedEarly(client.url, stringOf(event.data.message));
+          idleRounds = 0;
+          // This event concerns the connection, not the task.
+          if (isEarlyEnd(event)) throw streamEndedError(client.url, stringOf(event.data.message));
           lastId = event.id ?? lastId;
-          // That a connection stands is nothing about the task.
+          // `subscribed` concerns the connection, not the task.
           if (event.event !== 'subscribed') yield { type: 'event', event };
         }
       const status = await client.status(taskId);
-      if (isOver(status)) {
+      if (isFinished(status)) {
         yield { type: 'status', status };
         return undefined;
       }
     } catch (thrown) {
-      if (isSilence(thrown)) return 'nothing comes through the stream';
+      if (isNoDataError(thrown)) return 'the stream delivers no data';
       const lost = contact.lost(thrown, client.signal);
       if (lost !== undefined) yield lost;
     }
-    await pause(client.backoff, quiet, client.signal, contact.waitMs);
+    await waitBeforeAttempt(client.backoff, idleRounds, client.signal, contact.waitMs);
   }
 }
 
@@ -84,48 +84,52 @@ function isEarlyEnd({ event, id, data }: TaskEvent): boolean {
   return event === 'error' && id === undefined && data.code === 'ended';
 }
 
-async function* pollTask(client: TasksClient, taskId: string, contact: Contact): AsyncGenerator<Watched> {
+async function* pollTask(
+  client: TasksClient,
+  taskId: string,
+  contact: ServerContact,
+): AsyncGenerator<WatchUpdate> {
   let before = '';
   for (let same = 0; ; same += 1) {
     try {
       const status = await client.status(taskId);
-      if (contact.stands()) yield { type: 'back' };
+      if (contact.restored()) yield { type: 'back' };
       const now = JSON.stringify(status);
       if (now !== before) {
         [before, same] = [now, 0];
         yield { type: 'status', status };
       }
-      if (isOver(status)) return;
+      if (isFinished(status)) return;
     } catch (thrown) {
       const lost = contact.lost(thrown, client.signal);
       if (lost !== undefined) yield lost;
     }
-    await pause(POLLING, same, client.signal, contact.waitMs);
+    await waitBeforeAttempt(POLLING, same, client.signal, contact.waitMs);
   }
 }
 
-/** Whether the server can be reached, and for how long it could not. */
-class Contact {
+/** Tracks whether the server is reachable, and for how long it has not been. */
+class ServerContact {
   readonly #patienceMs: number;
   #lostAt: number | undefined;
-  /** How long the server wants to be left alone. */
+  /** The delay that the server requested. */
   waitMs = 0;
 
   constructor(patienceMs: number) {
     this.#patienceMs = patienceMs;
   }
 
-  /** Answers whether it was lost before. */
-  stands(): boolean {
+  /** Records a successful request. Returns whether the connection was lost before. */
+  restored(): boolean {
     const wasLost = this.#lostAt !== undefined;
     [this.#lostAt, this.waitMs] = [undefined, 0];
     return wasLost;
   }
 
-  /** Throws what cannot be mended by waiting; tells of a loss once. */
-  lost(thrown: unknown, signal: AbortSignal): Extract<Watched, { type: 'lost' }> | undefined {
+  /** Records a failed request. Throws permanent errors; returns an update for the first failure. */
+  lost(thrown: unknown, signal: AbortSignal): Extract<WatchUpdate, { type: 'lost' }> | undefined {
     const error = asPolypodError(thrown);
-    if (signal.aborted || !isPassing(error)) throw error;
+    if (signal.aborted || !isTransientError(error)) throw error;
     const isNew = this.#lostAt === undefined;
     const now = performance.now();
     this.#lostAt ??= now;

@@ -50,7 +50,7 @@ const NEW = shape.fields(
 const POD = shape.fields({ pod: text }, {});
 const FORK = shape.fields({ pod: text }, { entryId: text, name: text });
 const LIST = shape.fields({}, { search: text });
-const AGENT = shape.fields({ cwd: directory }, { config: text, stated: TASKS, foreground: shape.flag });
+const AGENT = shape.fields({ cwd: directory }, { config: text, stated: TASKS, foreground: shape.boolean });
 const NOTHING = shape.fields({}, {});
 
 /** The methods that only the daemon has, besides those of its pods. */

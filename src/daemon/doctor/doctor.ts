@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { auditFiles, verifyAudit } from '../../audit/index.ts';
-import { CALL_MARK, isSecretName, messageOf } from '../../base/index.ts';
-import { accountsFrom, type Environment } from '../../llm/index.ts';
+import { CALL_MARK_VARIABLE, isSecretName, messageOf } from '../../base/index.ts';
+import { usableAccounts, type Environment } from '../../llm/index.ts';
 import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 import { damagedSessions } from './check-sessions.ts';
@@ -16,8 +16,8 @@ import {
   controlSocket,
   daemonLock,
   type DataPaths,
-  hasRoomForPods,
-  SHORTER,
+  podSocketPathsFit,
+  SHORTER_PATH_HINT,
 } from '../../setup/paths/index.ts';
 import { readModels } from '../../setup/models/index.ts';
 import { lookAtSocket } from '../sockets/socket-state.ts';
@@ -91,7 +91,7 @@ async function models(dataPaths: DataPaths): Promise<readonly Finding[]> {
 function keys(env: Environment, { accounts }: Config, { configFile }: DataPaths): readonly Finding[] {
   const check = 'providers';
   try {
-    const usable = accountsFrom(env, accounts).map(({ name }) => name);
+    const usable = usableAccounts(env, accounts).map(({ name }) => name);
     const lacking = accounts.map(({ name }) => name).filter((name) => !usable.includes(name));
     return [
       ...lacking.map((name) =>
@@ -144,13 +144,13 @@ async function sockets(dataPaths: DataPaths): Promise<readonly Finding[]> {
     if (name.endsWith('.sock') && (await lookAtSocket(join(pods, name))) === 'stale') stale.push(name);
   }
   return [
-    ...(hasRoomForPods(dataPaths)
+    ...(podSocketPathsFit(dataPaths)
       ? []
       : [
           warning(
             'sockets',
             `paths in ${dataPaths.runtimeDirectory} are too long for sockets of pods`,
-            SHORTER,
+            SHORTER_PATH_HINT,
           ),
         ]),
     state === 'live'
@@ -197,9 +197,9 @@ function locks(dataPaths: DataPaths): readonly Finding[] {
 }
 
 async function commands(env: Environment, config: Config): Promise<readonly Finding[]> {
-  const { commandSafety, safetyTexts } = await loadCommandSafety();
+  const { commandSafety, describeCommandSafety } = await loadCommandSafety();
   const safety = await commandSafety(env, config);
-  const { isolation, limits } = safetyTexts(safety);
+  const { isolation, limits } = describeCommandSafety(safety);
   const isChosen = config.permissions.isolateCommands === false;
   return [
     safety.isolation.state === 'on' || isChosen
@@ -231,7 +231,7 @@ function environment(): readonly Finding[] {
     const names = readFileSync('/proc/self/environ', 'latin1')
       .split('\0')
       .map((entry) => entry.split('=')[0] ?? '');
-    const left = names.filter((name) => name !== CALL_MARK && isSecretName(name));
+    const left = names.filter((name) => name !== CALL_MARK_VARIABLE && isSecretName(name));
     if (left.length === 0) return [ok(check, 'no other process can read keys from our environment')];
     return [warning(check, `other processes of this user can read ${left.join(', ')} from ours`, KEY_FILES)];
   } catch {

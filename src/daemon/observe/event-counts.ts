@@ -1,5 +1,5 @@
 import type { Change, Host, Row } from '../../pod/index.ts';
-import { NO_TOTALS, sumOfTotals, type Totals } from '../../worker/index.ts';
+import { NO_TOTALS, addTotals, type Totals } from '../../worker/index.ts';
 
 /** Counters since the start of the daemon. */
 export interface Counts {
@@ -35,7 +35,7 @@ export function counted(counts: Counts, before: RowFigures | undefined, after: R
     ...counts,
     runsStarted: counts.runsStarted + (begins ? 1 : 0),
     runsEnded: ends ? { ...runsEnded, [lastRun.status]: (runsEnded[lastRun.status] ?? 0) + 1 } : runsEnded,
-    totals: { cost: 0, ...sumOfTotals(counts.totals, growth(before?.totals ?? NO_TOTALS, after.totals)) },
+    totals: { cost: 0, ...addTotals(counts.totals, growth(before?.totals ?? NO_TOTALS, after.totals)) },
     approvalsAsked: counts.approvalsAsked + without(after.approvals, before?.approvals),
     approvalsSettled: counts.approvalsSettled + without(before?.approvals, after.approvals),
   };

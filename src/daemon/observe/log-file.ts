@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { LogEntry, LogSink } from '../../base/index.ts';
-import { makePrivate } from '../../setup/paths/index.ts';
+import { makePrivateDirectory } from '../../setup/paths/index.ts';
 
 export interface LogFile {
   readonly write: LogSink;
@@ -15,7 +15,7 @@ const KEPT = 3;
  * The daemon's log: JSON lines, readable only by its user. A full file is renamed to `.1`, the previous one to `.2`, and so on.
  */
 export function openLogFile(path: string, { mostBytes = MOST_BYTES, kept = KEPT } = {}): LogFile {
-  makePrivate(dirname(path));
+  makePrivateDirectory(dirname(path));
   let descriptor = opened(path);
   let size = fstatSync(descriptor).size;
   const rotate = (): void => {

@@ -48,8 +48,8 @@ export async function openControl({
     dataDirectory: dataPaths.dataDirectory,
     health,
     commands: async () => {
-      const { commandSafety, safetyTexts } = await loadCommandSafety();
-      return safetyTexts(await commandSafety(env, setup.config));
+      const { commandSafety, describeCommandSafety } = await loadCommandSafety();
+      return describeCommandSafety(await commandSafety(env, setup.config));
     },
     reload,
     stop: () => void stop('asked on the control socket'),

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
-import { type Log, LOG_LEVELS, type LogLevel, logTo, PolypodError, userName } from '../../base/index.ts';
+import { type Log, LOG_LEVELS, type LogLevel, createLog, PolypodError, userName } from '../../base/index.ts';
 import type { AuditLog } from '../../audit/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import {
   daemonLogFile,
-  hasRoomForPods,
+  podSocketPathsFit,
   hostSockets,
   lockDataDirectory,
   makeDataDirectory,
-  makePrivate,
-  refuseDeepSockets,
-  SHORTER,
+  makePrivateDirectory,
+  refuseLongSocketPath,
+  SHORTER_PATH_HINT,
 } from '../../setup/paths/index.ts';
 import { openAudit } from '../audit.ts';
 import { checkSandbox } from '../doctor/check-sandbox.ts';
@@ -33,11 +33,11 @@ export async function openDataDirectory(
   parts.setup = setup;
   // A missing sandbox is reported at the start, not when the first command runs.
   if (options.sandbox === true || setup.config.sandbox.enabled === true) await checkSandbox(env, dataPaths);
-  refuseDeepSockets(dataPaths);
+  refuseLongSocketPath(dataPaths);
   makeDataDirectory(dataPaths);
   parts.lock = lockDataDirectory(dataPaths);
   const logFile = (parts.logFile = openLogFile(daemonLogFile(dataPaths)));
-  const log = logTo({
+  const log = createLog({
     sinks: [logFile.write, ...(options.logSinks ?? [])],
     level: () => asked ?? setup.config.log.level ?? 'info',
     redact: () => setup.redact,
@@ -49,9 +49,9 @@ export async function openDataDirectory(
   }));
   audit.record({ event: 'daemon.started', door: 'process', by: userName(env), details: { version } });
   for (const warning of warnings) log.warn(warning);
-  if (!hasRoomForPods(dataPaths))
-    log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER}`);
-  makePrivate(dataPaths.runtimeDirectory);
+  if (!podSocketPathsFit(dataPaths))
+    log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER_PATH_HINT}`);
+  makePrivateDirectory(dataPaths.runtimeDirectory);
   parts.stopReporting = guardSockets(dataPaths, {
     config: () => setup.config,
     audit: audit.record,

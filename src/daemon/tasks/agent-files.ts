@@ -8,11 +8,11 @@ type DataPlace = Pick<DataPaths, 'dataDirectory'>;
 
 const AGENT = shape.fields(
   {
-    version: shape.count(1),
+    version: shape.integerFrom(1),
     name: AGENT_NAME,
     /** The URL for clients on this machine. */
     url: shape.text(),
-    pid: shape.count(1),
+    pid: shape.integerFrom(1),
     startedAt: shape.text(),
     /** Whether it runs in a daemon of its own, in a shared daemon, or as a separate program. */
     process: shape.choice(['own', 'daemon', 'program']),
@@ -21,9 +21,9 @@ const AGENT = shape.fields(
     /** The certificate that it presents, for clients on this machine. */
     cert: shape.text(),
     /** Whether clients must present a certificate. */
-    clientCertificate: shape.flag,
+    clientCertificate: shape.boolean,
     /** Whether it needs no key. */
-    noAuth: shape.flag,
+    noAuth: shape.boolean,
     /** The start time of a program's process as the system reports it, because pids are reused. */
     born: shape.text(),
   },

@@ -9,12 +9,12 @@ type DataPlace = Pick<DataPaths, 'dataDirectory'>;
 
 const KEPT = shape.fields(
   {
-    version: shape.count(1),
+    version: shape.integerFrom(1),
     name: AGENT_NAME,
     cwd: shape.text(),
     stated: TASKS,
     /** The last port: an agent that may use any port is restored on the one that its clients know. */
-    port: shape.count(1),
+    port: shape.integerFrom(1),
   },
   { config: shape.text() },
 );

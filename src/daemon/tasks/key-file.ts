@@ -1,5 +1,10 @@
 import { dirname } from 'node:path';
-import { lockWithRetry, type DataPaths, makePrivate, refuseUnsafeFile } from '../../setup/paths/index.ts';
+import {
+  lockWithRetry,
+  type DataPaths,
+  makePrivateDirectory,
+  refuseUnsafeFile,
+} from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
 
 /** Changes the keys under a lock, so that two writers do not overwrite each other. */
@@ -8,7 +13,7 @@ export async function changeKeys<T>(
   change: (file: string) => T | Promise<T>,
 ): Promise<T> {
   const file = keysFile(dataPaths);
-  makePrivate(dirname(file));
+  makePrivateDirectory(dirname(file));
   refuseUnsafeFile('the file of keys', file);
   const lock = await lockWithRetry(file);
   try {

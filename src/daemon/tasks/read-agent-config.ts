@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { refuseUnsafeFile } from '../../setup/paths/index.ts';
-import { parseYaml, readShape, type StatedTasks, TASKS } from '../../setup/config/index.ts';
+import { parseYaml, readShape, type RawTasks, TASKS } from '../../setup/config/index.ts';
 import type { AgentRequest } from './tasks-place.ts';
 
 export interface AgentOrder {
@@ -11,7 +11,7 @@ export interface AgentOrder {
   /** The default working directory; an absolute path. */
   readonly cwd: string;
   /** Takes precedence over the file. */
-  readonly stated: StatedTasks;
+  readonly stated: RawTasks;
 }
 
 /** Reads the configuration of an agent from its own file or config.yaml. Throws all errors with their locations. */

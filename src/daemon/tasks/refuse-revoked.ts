@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { arrayOf, objectIn, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, parseObject, objectOf, stringOf } from '../../base/index.ts';
 import type { Overrides } from '../../pod/index.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
@@ -24,7 +24,7 @@ export function refuseRevoked(
 /** Reads only the needed fields; an unreadable key is reported where keys are used. */
 function recordsIn(file: string): readonly Record<string, unknown>[] {
   try {
-    return arrayOf(objectIn(readFileSync(file, 'utf8'))?.keys).map(objectOf);
+    return arrayOf(parseObject(readFileSync(file, 'utf8'))?.keys).map(objectOf);
   } catch {
     return [];
   }

@@ -6,11 +6,11 @@ import { podLines, type TasksListener, type Vitals } from '../../protocols/index
 import { COMMAND_MODEL } from '../../setup/models/index.ts';
 import { type DataPaths, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
-import type { StatedTasks } from '../../setup/config/index.ts';
+import type { RawTasks } from '../../setup/config/index.ts';
 
 /** The settings of an agent, and the base of their paths. */
 export interface AgentRequest {
-  readonly stated: StatedTasks;
+  readonly stated: RawTasks;
   /** The directory of the configuration file. */
   readonly from: string;
   /** The default working directory. */
@@ -92,7 +92,7 @@ export async function tasksListener(
   };
 }
 
-function limitsOf(stated: NonNullable<StatedTasks['limits']>): NonNullable<TasksListener['limits']> {
+function limitsOf(stated: NonNullable<RawTasks['limits']>): NonNullable<TasksListener['limits']> {
   const { requests_per_minute: perMinute, burst, request_timeout: requestMs } = stated;
   const { unauthenticated_per_minute: unauthenticated, handshakes_per_minute: handshakes } = stated;
   return {

@@ -1,7 +1,7 @@
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { uuidv7 } from '../../base/index.ts';
-import { type DataPaths, makePrivate } from '../../setup/paths/index.ts';
+import { type DataPaths, makePrivateDirectory } from '../../setup/paths/index.ts';
 import { type AgentRecord, clientKeyFile, recordFile } from './agent-files.ts';
 
 type DataPlace = Pick<DataPaths, 'dataDirectory'>;
@@ -21,7 +21,7 @@ export function writeClientKey(dataPaths: DataPlace, key: string): void {
 
 /** Writes a file atomically, readable only by its owner. */
 export function writePrivate(file: string, text: string): void {
-  makePrivate(dirname(file));
+  makePrivateDirectory(dirname(file));
   const draft = `${file}.${uuidv7()}`;
   writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
   chmodSync(draft, 0o600);

@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 
-/** Parts of pi's API for extensions that do not work here, by the name that an extension calls them by. */
+/** The parts of pi's extension API that Polypod does not support. */
 const API = [
   'registerShortcut',
   'registerFlag',
@@ -35,14 +35,14 @@ const CONTEXT = [
 ] as const;
 const CONTEXT_VALUES = ['sessionManager', 'modelRegistry', 'model'] as const;
 
-function refusal(name: string): PolypodError {
+function unsupported(name: string): PolypodError {
   return new PolypodError(
     'bad-request',
-    `${name} does not work in Polypod: see docs/extensions.md for what does`,
+    `${name} does not work in Polypod: see docs/extensions.md for the supported API`,
   );
 }
 
-/** The API with a function for each part that is missing, which says so when it is called. */
+/** Adds a function for each unsupported part, which throws when it is called. */
 export function withApiRefusals<T extends object>(api: T): T {
   for (const name of API) refuseCalls(api, name, `pi.${name}()`);
   refuseReads(api, 'events', 'pi.events');
@@ -57,7 +57,7 @@ export function withContextRefusals<T extends object>(context: T): T {
 
 function refuseCalls(object: object, key: string, name: string): void {
   const value = (): never => {
-    throw refusal(name);
+    throw unsupported(name);
   };
   Object.defineProperty(object, key, { value });
 }
@@ -65,7 +65,7 @@ function refuseCalls(object: object, key: string, name: string): void {
 function refuseReads(object: object, key: string, name: string): void {
   Object.defineProperty(object, key, {
     get: (): never => {
-      throw refusal(name);
+      throw unsupported(name);
     },
   });
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, PolypodError } from '../../base/index.ts';
 
-/** A JSON Schema; one that may be left out of an object is marked by a symbol, which no JSON text shows. */
+/** A JSON Schema; optional properties are marked with a symbol, which is not serialized. */
 type Schema = JsonObject & { readonly [OPTIONAL]?: true };
 
 const OPTIONAL = Symbol('optional');
@@ -46,7 +46,7 @@ const BUILDERS = {
   Optional: (schema: Schema): Schema => ({ ...schema, [OPTIONAL]: true }),
 };
 
-/** As much of TypeBox's `Type` as tools use to describe their arguments; the rest is refused by name. */
+/** The part of TypeBox's `Type` that tools use to describe their arguments; other members throw. */
 export const Type: typeof BUILDERS = new Proxy(BUILDERS, {
   get: (builders, key, receiver): unknown => {
     if (typeof key === 'symbol' || Reflect.has(builders, key)) return Reflect.get(builders, key, receiver);

@@ -2,29 +2,29 @@ import type { ExtensionUi } from '../api.ts';
 
 type Place = 'aboveEditor' | 'belowEditor';
 
-/** Hosts show plain text: nothing is coloured. */
-const asIs = (text: string): string => text;
-const coloured = (_: string, text: string): string => text;
+/** Hosts show plain text without colours. */
+const identity = (text: string): string => text;
+const uncoloured = (_: string, text: string): string => text;
 const THEME = {
   name: 'plain',
-  fg: coloured,
-  bg: coloured,
-  bold: asIs,
-  dim: asIs,
-  italic: asIs,
-  underline: asIs,
-  inverse: asIs,
-  strikethrough: asIs,
+  fg: uncoloured,
+  bg: uncoloured,
+  bold: identity,
+  dim: identity,
+  italic: identity,
+  underline: identity,
+  inverse: identity,
+  strikethrough: identity,
 };
 
 const nothing = (): void => {};
 
-/** Everything that pi's extensions call on `ctx.ui`; what is about a terminal does nothing, as in pi's own RPC mode. */
+/** The members of `ctx.ui` in pi. Terminal functions do nothing, as in pi's own RPC mode. */
 export function piUi(ui: ExtensionUi) {
   return {
     ...ui,
     setWidget: (key: string, lines: unknown, where?: Place | { readonly placement?: Place }): void => {
-      // A function would draw on a terminal.
+      // A function would render to a terminal.
       if (typeof lines === 'function') return;
       const place = typeof where === 'object' ? where.placement : where;
       ui.setWidget(key, Array.isArray(lines) ? lines.map(String) : undefined, place);

@@ -1,9 +1,9 @@
 /** The Anthropic Messages API. */
 import { arrayOf, objectOf, stringOf } from '../../base/index.ts';
 import { defineProvider } from '../provider.ts';
-import { lower, thinksByEffort } from './lower.ts';
+import { lower, usesEffort } from './lower.ts';
 import { initial, step } from './step.ts';
-import { decode } from './wire.ts';
+import { decode } from './frame.ts';
 
 const VERSION = { 'anthropic-version': '2023-06-01' };
 
@@ -15,11 +15,11 @@ export const anthropic = defineProvider({
     headers: {
       ...VERSION,
       ...(account.apiKey ? { 'x-api-key': account.apiKey } : {}),
-      // Without it a model with a thinking budget does not think between tool calls.
+      // Without this header, a model with a thinking budget does not think between tool calls.
       ...(request.tools?.length &&
       request.thinking &&
       request.thinking !== 'off' &&
-      !thinksByEffort(request.model)
+      !usesEffort(request.model)
         ? { 'anthropic-beta': 'interleaved-thinking-2025-05-14' }
         : {}),
     },
@@ -29,7 +29,7 @@ export const anthropic = defineProvider({
     headers: { ...VERSION, ...(account.apiKey ? { 'x-api-key': account.apiKey } : {}) },
   }),
   modelIds: (list) => arrayOf(objectOf(list).data).map((model) => stringOf(objectOf(model).id)),
-  thinkingMode: (model) => (thinksByEffort(model) ? 'anthropic-adaptive' : 'budget'),
+  thinkingMode: (model) => (usesEffort(model) ? 'anthropic-adaptive' : 'budget'),
   lower,
   decode,
   initial,

@@ -10,7 +10,7 @@ import type {
 } from '../request.ts';
 import { argumentsObject } from '../tool-arguments.ts';
 
-/** Our request as the body of a Messages API call. */
+/** Converts our request to the body of a Messages API call. */
 export function lower(request: LlmRequest): JsonObject {
   const thinking = thinkingOf(request);
   const { cache, tools, stopSequences, temperature } = request;
@@ -19,11 +19,11 @@ export function lower(request: LlmRequest): JsonObject {
     max_tokens: maxTokensOf(request),
     stream: true,
     messages: messagesOf(request.items, cache),
-    ...(request.system ? { system: [{ type: 'text', text: request.system, ...mark(cache) }] } : {}),
+    ...(request.system ? { system: [{ type: 'text', text: request.system, ...cacheMarker(cache) }] } : {}),
     ...(tools?.length ? { tools: toolsOf(request) } : {}),
     ...(tools?.length && request.toolChoice ? { tool_choice: toolChoiceOf(request.toolChoice) } : {}),
     ...thinking,
-    // The API refuses a temperature beside thinking.
+    // The API rejects a temperature together with thinking.
     ...(temperature !== undefined && !('thinking' in thinking) && !refusesTemperature(request.model)
       ? { temperature }
       : {}),
@@ -51,23 +51,23 @@ const DEFAULT_MAX_TOKENS = 8192;
 
 function thinkingOf({ model, thinking }: LlmRequest): JsonObject {
   if (thinking === undefined || thinking === 'off') return {};
-  if (thinksByEffort(model)) {
+  if (usesEffort(model)) {
     return { thinking: { type: 'adaptive' }, output_config: { effort: EFFORTS[thinking] } };
   }
   return { thinking: { type: 'enabled', budget_tokens: BUDGETS[thinking] } };
 }
 
-/** From 4.6 on the models decide how long to think; a budget is for those before. */
-export function thinksByEffort(model: string): boolean {
+/** From 4.6 on, models take an effort and decide how long to think; older models take a token budget. */
+export function usesEffort(model: string): boolean {
   return versionOf(model) > 4.5;
 }
 
-/** From 5 on a temperature is refused. */
+/** Models from version 5 on reject a temperature. */
 function refusesTemperature(model: string): boolean {
   return versionOf(model) >= 5;
 }
 
-/** A Claude without a version is taken for one of the newest; others that speak this wire do as the first ones did. */
+/** A Claude model without a version counts as the newest; models of other vendors with this API count as the oldest. */
 function versionOf(model: string): number {
   if (!model.includes('claude')) return 0;
   if (/claude-(?:[23]|instant)/.test(model)) return 3;
@@ -75,11 +75,11 @@ function versionOf(model: string): number {
   return major === undefined ? Number.POSITIVE_INFINITY : Number(`${major}.${minor}`);
 }
 
-/** The budget is part of max_tokens and has to leave room for the answer. */
+/** The thinking budget is part of max_tokens and must leave room for the answer. */
 function maxTokensOf({ model, thinking, maxTokens }: LlmRequest): number {
-  const wanted = maxTokens ?? DEFAULT_MAX_TOKENS;
-  if (thinking === undefined || thinking === 'off' || thinksByEffort(model)) return wanted;
-  return wanted > BUDGETS[thinking] ? wanted : BUDGETS[thinking] + wanted;
+  const requested = maxTokens ?? DEFAULT_MAX_TOKENS;
+  if (thinking === undefined || thinking === 'off' || usesEffort(model)) return requested;
+  return requested > BUDGETS[thinking] ? requested : BUDGETS[thinking] + requested;
 }
 
 function toolsOf({ tools = [], system, cache }: LlmRequest): readonly JsonObject[] {
@@ -87,8 +87,8 @@ function toolsOf({ tools = [], system, cache }: LlmRequest): readonly JsonObject
     name,
     description,
     input_schema: parameters,
-    // Tools come before the system prompt: its marker covers them, unless there is none.
-    ...(at === tools.length - 1 && !system ? mark(cache) : {}),
+    // Tools precede the system prompt, whose cache marker covers them. Without a system prompt, the last tool is marked.
+    ...(at === tools.length - 1 && !system ? cacheMarker(cache) : {}),
   }));
 }
 
@@ -102,7 +102,7 @@ interface Message {
   readonly content: JsonObject[];
 }
 
-/** Assistant items in a row are one message, and so are results and user messages. */
+/** Merges consecutive assistant items into one message, and consecutive results and user messages into another. */
 function messagesOf(items: readonly Item[], cache: CacheMarkers | undefined): readonly Message[] {
   const marked = markedItems(items, cache);
   const messages: Message[] = [];
@@ -110,7 +110,7 @@ function messagesOf(items: readonly Item[], cache: CacheMarkers | undefined): re
     const blocks = blocksOf(item);
     const last = blocks.at(-1);
     if (last === undefined) continue;
-    if (marked.has(at) && canCarryMark(last)) blocks.splice(-1, 1, { ...last, ...mark(cache) });
+    if (marked.has(at) && canHaveMarker(last)) blocks.splice(-1, 1, { ...last, ...cacheMarker(cache) });
     const role = isAssistant(item) ? 'assistant' : 'user';
     const open = messages.at(-1);
     if (open?.role === role) open.content.push(...blocks);
@@ -119,18 +119,18 @@ function messagesOf(items: readonly Item[], cache: CacheMarkers | undefined): re
   return messages;
 }
 
-/** The anchor, the item before the last user message, and the last item: with the system prompt, the four allowed. */
+/** Marks the anchor, the item before the last user message, and the last item. With the system prompt, these are the four markers allowed. */
 function markedItems(items: readonly Item[], cache: CacheMarkers | undefined): ReadonlySet<number> {
   if (cache === undefined) return new Set();
   const lastUser = items.findLastIndex((item) => item.type === 'message' && item.role === 'user');
   return new Set([cache.anchor ?? -1, lastUser - 1, items.length - 1]);
 }
 
-function canCarryMark(block: JsonObject): boolean {
+function canHaveMarker(block: JsonObject): boolean {
   return block.type !== 'thinking' && block.type !== 'redacted_thinking';
 }
 
-function mark(cache: CacheMarkers | undefined): JsonObject {
+function cacheMarker(cache: CacheMarkers | undefined): JsonObject {
   if (cache === undefined) return {};
   return { cache_control: { type: 'ephemeral', ...(cache.ttl === '1h' ? { ttl: '1h' } : {}) } };
 }
@@ -151,25 +151,25 @@ function blocksOf(item: Item): JsonObject[] {
       return [
         {
           type: 'tool_result',
-          tool_use_id: idOf(item.callId),
+          tool_use_id: validId(item.callId),
           content,
           ...(item.isError ? { is_error: true } : {}),
         },
       ];
     }
     case 'reasoning':
-      return item.seal?.wire === 'anthropic' ? thoughtOf(item.text, item.seal.data) : [];
+      return item.seal?.wire === 'anthropic' ? thinkingBlocks(item.text, item.seal.data) : [];
     case 'opaque':
-      return item.seal.wire === 'anthropic' ? opaqueOf(item.seal.data) : [];
+      return item.seal.wire === 'anthropic' ? opaqueBlocks(item.seal.data) : [];
   }
 }
 
 function callOf({ callId, name, arguments: text, seal }: ItemOf<'tool-call'>): JsonObject {
   const caller = seal?.wire === 'anthropic' && seal.data.caller ? { caller: seal.data.caller } : {};
-  return { type: 'tool_use', id: idOf(callId), name, input: argumentsObject(text), ...caller };
+  return { type: 'tool_use', id: validId(callId), name, input: argumentsObject(text), ...caller };
 }
 
-/** Empty text is refused by the API. */
+/** Leaves out empty text, which the API rejects. */
 function contentOf(content: readonly Content[], extra: JsonObject): JsonObject[] {
   return content.flatMap((part): JsonObject[] => {
     if (part.type === 'image') {
@@ -179,17 +179,17 @@ function contentOf(content: readonly Content[], extra: JsonObject): JsonObject[]
   });
 }
 
-/** Unsigned thoughts cannot be sent back: the API refuses them. */
-function thoughtOf(text: string, data: JsonObject): JsonObject[] {
+/** Only sealed thinking gets here: the API rejects unsigned thinking. */
+function thinkingBlocks(text: string, data: JsonObject): JsonObject[] {
   if (typeof data.redacted === 'string') return [{ type: 'redacted_thinking', data: data.redacted }];
   return [{ type: 'thinking', thinking: text, signature: data.signature }];
 }
 
-function opaqueOf(data: JsonObject): JsonObject[] {
+function opaqueBlocks(data: JsonObject): JsonObject[] {
   return typeof data.block === 'object' && data.block !== null ? [{ ...data.block }] : [];
 }
 
-/** Ids of other wires may hold characters that this one refuses; call and result change alike. */
-function idOf(callId: string): string {
+/** Replaces characters that the API rejects in ids of other providers, in the same way for call and result. */
+function validId(callId: string): string {
   return callId.replace(/[^a-zA-Z0-9_-]/g, '_');
 }

@@ -13,34 +13,34 @@ import {
   addUsage,
   closeBlock,
   deltaEvent,
-  fillBlock,
+  appendToBlock,
   findBlock,
-  isEmpty,
+  isEmptyDelta,
   newAnswer,
   openBlock,
   type Step,
   type StepEvent,
-  start,
+  startAnswer,
   trace,
 } from '../answer.ts';
 import type { BlockHead, DeltaContent, Seal } from '../event.ts';
-import { failureIn } from '../failure.ts';
-import { type Counters, type Frame, mergeCounters, STOP_REASONS, textOfBlock, usageOf } from './wire.ts';
+import { failureFromBody } from '../failure.ts';
+import { type Counters, type Frame, mergeCounters, STOP_REASONS, blockText, usageOf } from './frame.ts';
 
 export interface State extends Answer {
   readonly counters: Counters;
-  /** What has to be remembered of open blocks until they stop, by the wire's index. */
+  /** Data of open blocks that is needed when they stop, by the API's index. */
   readonly parts: Readonly<Record<number, Part>>;
 }
 
 interface Part {
-  /** The block as it was announced. */
+  /** The block as it was sent in its start event. */
   readonly block: JsonObject;
-  /** Argument fragments of a block that is kept whole. */
+  /** Argument fragments of an opaque block. */
   readonly json: string;
   readonly signature: string;
   readonly citations: readonly unknown[];
-  /** Fields that came in deltas of a kind of their own (a compaction's summary). */
+  /** Fields from deltas of unknown types (a compaction's summary). */
   readonly fields: JsonObject;
 }
 
@@ -49,7 +49,7 @@ export function initial(seed: string): State {
 }
 
 export function step(state: State, frame: Frame): Step<State> {
-  // The hot path: nearly every frame of a long answer is a text delta of an open text block.
+  // Hot path: nearly every frame of a long answer is a delta of an open text block.
   if (frame.type === 'content_block_delta') return delta(state, frame);
   const out: StepEvent[] = [];
   return [dispatch(state, frame, out), out];
@@ -73,30 +73,30 @@ function dispatch(state: State, frame: Frame, out: StepEvent[]): State {
       out.push({ type: 'ping' });
       return state;
     case 'error':
-      out.push({ type: 'error', ...failureIn(frame) });
+      out.push({ type: 'error', ...failureFromBody(frame) });
       return state;
     default:
-      // A gateway's own error does not say that it is one.
-      if (frame.error) out.push({ type: 'error', ...failureIn(frame) });
+      // Errors of gateways have no type.
+      if (frame.error) out.push({ type: 'error', ...failureFromBody(frame) });
       else out.push(trace(`anthropic: unknown event ${stringOf(frame.type)}`, frame));
       return state;
   }
 }
 
 function messageStart(state: State, message: JsonObject, out: StepEvent[]): State {
-  // A proxy that retries behind our back splices a second message into the stream: what was open will not go on.
+  // A proxy that retries on its own sends a second message in the same stream: the open blocks will not continue.
   let next = state;
   for (const block of state.open) next = abortBlock(next, out, block.key, 'restarted');
-  next = start(next, out, { id: stringOf(message.id), model: stringOf(message.model) });
+  next = startAnswer(next, out, { id: stringOf(message.id), model: stringOf(message.model) });
   next = withStop(countUsage({ ...next, parts: {} }, message.usage), message.stop_reason);
-  // A call made by a program that the provider runs arrives whole, in the first frame.
+  // A call made by a program that the provider runs arrives complete in the first frame.
   for (const [key, block] of arrayOf(message.content).entries()) {
     next = blockStop(blockStart(next, key, objectOf(block), out), key, out);
   }
   return next;
 }
 
-/** A block that was never stopped is stopped now, with all that it has to be sent back with. */
+/** Stops the blocks that are still open, with their seals. */
 function messageStop(state: State, out: StepEvent[]): State {
   let next = state;
   for (const { key } of state.open) if (typeof key === 'number') next = blockStop(next, key, out);
@@ -120,7 +120,7 @@ function withStop(state: State, reason: unknown): State {
 
 function blockStart(state: State, key: number, block: JsonObject, out: StepEvent[]): State {
   const head = headOf(block);
-  let next = openBlock(start(state, out, {}), out, key, head);
+  let next = openBlock(startAnswer(state, out, {}), out, key, head);
   const part: Part = {
     block,
     json: '',
@@ -129,9 +129,9 @@ function blockStart(state: State, key: number, block: JsonObject, out: StepEvent
     fields: {},
   };
   next = { ...next, parts: { ...next.parts, [key]: part } };
-  const text = textOfBlock(block);
+  const text = blockText(block);
   if (text === '' || (head.blockType !== 'text' && head.blockType !== 'thinking')) return next;
-  return fillBlock(next, out, key, { type: head.blockType, text }, head);
+  return appendToBlock(next, out, key, { type: head.blockType, text }, head);
 }
 
 function headOf(block: JsonObject): BlockHead {
@@ -149,43 +149,43 @@ function headOf(block: JsonObject): BlockHead {
 }
 
 function delta(state: State, frame: Frame): Step<State> {
-  const wire = objectOf(frame.delta);
+  const fields = objectOf(frame.delta);
   const key = numberOf(frame.index) ?? state.nextIndex - 1;
-  const content = deltaContent(wire);
-  if (content === undefined) return keep(state, key, wire, frame);
-  if (isEmpty(content)) return [state, []];
+  const content = deltaContent(fields);
+  if (content === undefined) return storeDelta(state, key, fields, frame);
+  if (isEmptyDelta(content)) return [state, []];
   const block = findBlock(state, key);
-  if (block?.filled && fits(block.head, content) && block.head.blockType !== 'opaque') {
+  if (block?.filled && matches(block.head, content) && block.head.blockType !== 'opaque') {
     return [state, [deltaEvent(block.index, content)]];
   }
   const out: StepEvent[] = [];
-  return [firstDelta(start(state, out, {}), key, content, out), out];
+  return [firstDelta(startAnswer(state, out, {}), key, content, out), out];
 }
 
-function deltaContent(wire: JsonObject): DeltaContent | undefined {
-  switch (wire.type) {
+function deltaContent(fields: JsonObject): DeltaContent | undefined {
+  switch (fields.type) {
     case 'text_delta':
-      return { type: 'text', text: stringOf(wire.text) };
+      return { type: 'text', text: stringOf(fields.text) };
     case 'thinking_delta':
-      return { type: 'thinking', text: stringOf(wire.thinking) };
+      return { type: 'thinking', text: stringOf(fields.thinking) };
     case 'input_json_delta':
-      return { type: 'input-json', json: stringOf(wire.partial_json) };
+      return { type: 'input-json', json: stringOf(fields.partial_json) };
     default:
       return undefined;
   }
 }
 
-function fits(head: BlockHead, content: DeltaContent): boolean {
+function matches(head: BlockHead, content: DeltaContent): boolean {
   if (content.type !== 'input-json') return head.blockType === content.type;
   return head.blockType === 'tool-use' || head.blockType === 'opaque';
 }
 
-/** The first delta of a block, a delta of a kept block, or one that nobody announced. */
+/** Handles the first delta of a block, a delta of an opaque block, or a delta of a block without a start. */
 function firstDelta(state: State, key: number, content: DeltaContent, out: StepEvent[]): State {
   const block = findBlock(state, key);
-  // A delta that does not fit the block at its index belongs to a block that was never announced.
-  const target = block === undefined || fits(block.head, content) ? key : `${key}/${content.type}`;
-  const next = fillBlock(state, out, target, content, impliedHead(content));
+  // A delta that does not match the block at its index belongs to a block without a start event.
+  const target = block === undefined || matches(block.head, content) ? key : `${key}/${content.type}`;
+  const next = appendToBlock(state, out, target, content, impliedHead(content));
   if (block?.head.blockType !== 'opaque' || content.type !== 'input-json') return next;
   return changePart(next, key, (part) => ({ ...part, json: part.json + content.json }));
 }
@@ -196,34 +196,37 @@ function impliedHead(content: DeltaContent): BlockHead {
     : { blockType: content.type };
 }
 
-/** Deltas that are not shown but belong to what is sent back. */
-function keep(state: State, key: number, wire: JsonObject, frame: Frame): Step<State> {
-  switch (wire.type) {
+/** Stores deltas that emit no event but are part of the seal. */
+function storeDelta(state: State, key: number, fields: JsonObject, frame: Frame): Step<State> {
+  switch (fields.type) {
     case 'signature_delta':
       return [
-        changePart(state, key, (part) => ({ ...part, signature: part.signature + stringOf(wire.signature) })),
+        changePart(state, key, (part) => ({
+          ...part,
+          signature: part.signature + stringOf(fields.signature),
+        })),
         [],
       ];
     case 'citations_delta':
       return [
-        changePart(state, key, (part) => ({ ...part, citations: [...part.citations, wire.citation] })),
+        changePart(state, key, (part) => ({ ...part, citations: [...part.citations, fields.citation] })),
         [],
       ];
     default:
-      return keepUnknown(state, key, wire, frame);
+      return storeUnknownDelta(state, key, fields, frame);
   }
 }
 
-/** What an opaque block is made of only its provider knows: every field is kept, texts grow. */
-function keepUnknown(state: State, key: number, wire: JsonObject, frame: Frame): Step<State> {
+/** Stores all fields of an unknown delta of an opaque block; strings are concatenated. */
+function storeUnknownDelta(state: State, key: number, delta: JsonObject, frame: Frame): Step<State> {
   if (findBlock(state, key)?.head.blockType !== 'opaque') {
-    return [state, [trace(`anthropic: unknown delta ${stringOf(wire.type)}`, frame)]];
+    return [state, [trace(`anthropic: unknown delta ${stringOf(delta.type)}`, frame)]];
   }
-  const { type: _, ...fields } = wire;
-  return [changePart(state, key, (part) => ({ ...part, fields: grown(part.fields, fields) })), []];
+  const { type: _, ...fields } = delta;
+  return [changePart(state, key, (part) => ({ ...part, fields: mergeFields(part.fields, fields) })), []];
 }
 
-function grown(before: JsonObject, more: JsonObject): JsonObject {
+function mergeFields(before: JsonObject, more: JsonObject): JsonObject {
   const texts = Object.entries(more).map(([name, value]) => {
     const known = before[name];
     return [name, typeof known === 'string' && typeof value === 'string' ? known + value : value] as const;
@@ -244,14 +247,14 @@ function blockStop(state: State, key: number, out: StepEvent[]): State {
   }
   const { [key]: part, ...parts } = state.parts;
   let next: State = { ...state, parts };
-  // Arguments may also come whole, in the announcement.
+  // The arguments may also be complete in the start event.
   if (
     part !== undefined &&
     !block.filled &&
     block.head.blockType === 'tool-use' &&
-    hasFields(part.block.input)
+    isNonEmptyObject(part.block.input)
   ) {
-    next = fillBlock(
+    next = appendToBlock(
       next,
       out,
       key,
@@ -271,7 +274,7 @@ function sealOf(head: BlockHead, part: Part): Seal | undefined {
     case 'text':
       return part.citations.length === 0 ? undefined : sealed({ citations: part.citations });
     case 'opaque':
-      return sealed({ block: wholeBlock(part) });
+      return sealed({ block: completeBlock(part) });
     case 'tool-use':
       return part.block.caller === undefined ? undefined : sealed({ caller: part.block.caller });
     default:
@@ -279,7 +282,7 @@ function sealOf(head: BlockHead, part: Part): Seal | undefined {
   }
 }
 
-function wholeBlock({ block, json, fields }: Part): JsonObject {
+function completeBlock({ block, json, fields }: Part): JsonObject {
   const input = json === '' ? undefined : tryParse(json);
   return { ...block, ...(input === undefined ? {} : { input }), ...fields };
 }
@@ -288,6 +291,6 @@ function sealed(data: JsonObject): Seal {
   return { wire: 'anthropic', data };
 }
 
-function hasFields(value: unknown): value is JsonObject {
+function isNonEmptyObject(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).length > 0;
 }

@@ -1,14 +1,14 @@
-import { nearest, PolypodError } from '../../base/index.ts';
-import { VENDORS, vendorNamed } from './vendors.ts';
+import { nearestMatch, PolypodError } from '../../base/index.ts';
+import { VENDORS, findVendor } from './vendors.ts';
 
-/** What is known of a model. A field that nobody is sure of is absent: unknown is not 0. */
+/** A model's properties. Unknown fields are absent, never 0. */
 export interface Model {
-  /** The account that serves it: a vendor's name, or one from the user's configuration. */
+  /** The account that serves the model: a vendor's name, or one from the user's configuration. */
   readonly account: string;
-  /** The name the provider wants in the request; may contain slashes. */
+  /** The name that requests use; may contain slashes. */
   readonly id: string;
   readonly name: string;
-  /** In tokens, prompt and answer together where the vendor counts them together. */
+  /** In tokens; prompt and answer together if the vendor counts them together. */
   readonly contextWindow?: number;
   /** The longest answer to one request, in tokens. */
   readonly maxOutput?: number;
@@ -27,41 +27,41 @@ export interface Rates {
   readonly cacheWrite?: number;
 }
 
-/** The rates for ordinary prompts and, where the vendor asks more for long ones, those that replace them. */
+/** The base rates, and the tiers that replace them for long prompts. */
 export interface Price extends Rates {
   readonly tiers?: readonly Tier[];
 }
 
-/** A prompt of more than `above` tokens, cached ones included, is billed at these rates from its first token on. */
+/** A prompt of more than `above` tokens, including cached ones, is billed at these rates from its first token. */
 export interface Tier extends Rates {
   readonly above: number;
 }
 
-/** What a file says of a model: any of its fields. */
+/** An entry of a models file: a model with any subset of its fields. */
 export type ModelEntry = Pick<Model, 'account' | 'id'> & Partial<Model>;
 
 /**
- * The models with the entries laid over them: field by field for a model that is there, at the end for one that is not.
- * A price is one field, so that a new input price never stands beside an old cache price.
+ * Merges entries into the models: field by field for known models, appended for new ones. A price is replaced as a whole,
+ * so that a new input price is never combined with an old cache price.
  */
 export function mergeModels(models: readonly Model[], entries: readonly ModelEntry[]): Model[] {
-  const merged = new Map(models.map((model) => [referenceTo(model), model]));
+  const merged = new Map(models.map((model) => [modelReference(model), model]));
   for (const entry of entries) {
-    const reference = referenceTo(entry);
+    const reference = modelReference(entry);
     merged.set(reference, { ...(merged.get(reference) ?? minimalModel(entry.account, entry.id)), ...entry });
   }
   return [...merged.values()];
 }
 
-/** `account/id`: how people name a model. */
-export function referenceTo(model: Pick<Model, 'account' | 'id'>): string {
+/** The model reference `account/id`. */
+export function modelReference(model: Pick<Model, 'account' | 'id'>): string {
   return `${model.account}/${model.id}`;
 }
 
 /**
- * The model that a reference means: `account/id`, or an id alone when just one account has it. Before the first slash an
- * account's name always wins, so that `anthropic/…` never ends up at a reseller who uses the same words in its ids. An id
- * that the table does not know is taken as it is: models are newer than tables.
+ * Resolves a reference: `account/id`, or only an id if exactly one account has it. An account name before the first slash
+ * takes precedence, so that `anthropic/…` never selects a reseller that uses the same words in its ids. Unknown ids are
+ * accepted, because new models appear before the table is updated.
  */
 export function resolveModel(
   models: readonly Model[],
@@ -75,13 +75,13 @@ export function resolveModel(
   if (name !== undefined && accounts.has(name)) return modelOf(models, name, id);
   const found = models.filter((model) => model.id === reference);
   if (found.length > 1)
-    throw refusal(
-      `"${reference}" is served by several accounts: write ${found.map(referenceTo).join(' or ')}`,
+    throw badRequest(
+      `"${reference}" is served by several accounts: write ${found.map(modelReference).join(' or ')}`,
     );
   const [only] = found;
   if (only !== undefined) return only;
   if (name === undefined) throw unknownModel(models, reference);
-  const vendor = vendorNamed(name);
+  const vendor = findVendor(name);
   if (vendor !== undefined) return modelOf(models, vendor.name, id);
   throw unknownAccount(name, accounts);
 }
@@ -92,31 +92,32 @@ function accountNames(models: readonly Model[], configured: readonly string[]): 
 }
 
 function modelOf(models: readonly Model[], account: string, id: string): Model {
-  if (id === '') throw refusal(`"${account}/" names no model: write the model's id behind the slash`);
+  if (id === '') throw badRequest(`"${account}/" names no model: write the model's id after the slash`);
   return models.find((model) => model.account === account && model.id === id) ?? minimalModel(account, id);
 }
 
 function unknownModel(models: readonly Model[], id: string): PolypodError {
-  const guess = nearest(id, new Set(models.map((model) => model.id)));
-  const account = nearest(id, new Set(VENDORS.map(({ name }) => name)));
-  const near = models.filter((model) => model.id === guess).map(referenceTo);
-  if (near.length === 0 && account !== undefined) near.push(account);
-  const hint = near.length === 0 ? 'write it as account/id' : `did you mean ${near.join(' or ')}?`;
-  return refusal(`no model is called "${id}": ${hint}`);
+  const guess = nearestMatch(id, new Set(models.map((model) => model.id)));
+  const account = nearestMatch(id, new Set(VENDORS.map(({ name }) => name)));
+  const suggestions = models.filter((model) => model.id === guess).map(modelReference);
+  if (suggestions.length === 0 && account !== undefined) suggestions.push(account);
+  const hint =
+    suggestions.length === 0 ? 'write it as account/id' : `did you mean ${suggestions.join(' or ')}?`;
+  return badRequest(`no model is called "${id}": ${hint}`);
 }
 
 function unknownAccount(name: string, accounts: ReadonlySet<string>): PolypodError {
-  const guess = nearest(name, accounts);
+  const guess = nearestMatch(name, accounts);
   const hint = guess === undefined ? 'there' : `did you mean "${guess}"? There`;
   const known = `${hint} are ${[...accounts].join(', ')}`;
-  return refusal(`no account is called "${name}": ${known}. Add it under accounts in the configuration`);
+  return badRequest(`no account is called "${name}": ${known}. Add it under accounts in the configuration`);
 }
 
-/** A model of which nothing is known but where it is: it promises neither reasoning nor images. */
+/** A model without known properties, assumed to support neither reasoning nor images. */
 export function minimalModel(account: string, id: string): Model {
   return { account, id, name: id, reasoning: false, input: ['text'] };
 }
 
-function refusal(message: string): PolypodError {
+function badRequest(message: string): PolypodError {
   return new PolypodError('bad-request', message);
 }

@@ -1,98 +1,97 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Account } from '../account.ts';
 import {
-  type Candidate,
-  candidateNamed,
-  candidatesFrom,
+  type AccountCandidate,
+  findCandidate,
+  accountCandidates,
   type ConfiguredAccount,
-  openNamed,
+  openAccount,
 } from './accounts.ts';
 import { type Model, type ModelEntry, mergeModels, minimalModel, resolveModel } from './catalogue.ts';
 import type { Environment } from './environment.ts';
 
-/** A model, and the account through which it is reached. */
-export interface Choice {
+/** A model and the account that serves it. */
+export interface ChosenModel {
   readonly account: Account;
   readonly model: Model;
 }
 
-/** All that the choice of a model depends on. */
-export interface Circumstances {
-  /** What the user asked for: `account/id`, an id, or an account's name alone. */
+/** The inputs of `chooseModel`. */
+export interface ModelChoiceInput {
+  /** The user's reference: `account/id`, an id, or only an account's name. */
   readonly reference?: string | undefined;
   readonly env: Environment;
   readonly configured: readonly ConfiguredAccount[];
   readonly models: readonly Model[];
-  /** What a running Ollama has, latest first; undefined when nobody asked it, or it did not answer. */
+  /** The models of a running Ollama, latest first; undefined if it was not queried or did not respond. */
   readonly ollamaModels: readonly string[] | undefined;
   /** How errors name the configuration file. */
   readonly configFile?: string;
 }
 
 /**
- * The model to use: the one referred to, else the default model of the first account that can be used. Undefined when
- * nothing was asked for and nothing can be used. Throws one sentence with the next step when what was asked for cannot
- * be had. Asking Ollama takes time, so a caller may leave `ollamaModels` out first and ask only when the answer is
- * undefined.
+ * Chooses the referenced model, or else the default model of the first usable account. Returns undefined if there is no
+ * reference and no usable account; throws an error with the next step if the referenced model is unavailable. Querying
+ * Ollama takes time, so a caller may omit `ollamaModels` at first and query it only if the result is undefined.
  */
-export function chooseModel(circumstances: Circumstances): Choice | undefined {
-  const { reference, env, configured, configFile = 'config.yaml' } = circumstances;
-  const candidates = candidatesFrom(env, configured, configFile);
-  const local = ollamaEntries(circumstances.ollamaModels ?? []);
-  const models = mergeModels(circumstances.models, local);
-  const offer = { candidates, models: mergeModels(lent(models, candidates), models), local };
-  return reference === undefined ? bestChoice(offer) : choiceOf(reference.trim(), offer);
+export function chooseModel(input: ModelChoiceInput): ChosenModel | undefined {
+  const { reference, env, configured, configFile = 'config.yaml' } = input;
+  const candidates = accountCandidates(env, configured, configFile);
+  const local = ollamaEntries(input.ollamaModels ?? []);
+  const models = mergeModels(input.models, local);
+  const available = { candidates, models: mergeModels(vendorModelsFor(models, candidates), models), local };
+  return reference === undefined ? defaultChoice(available) : referencedChoice(reference.trim(), available);
 }
 
-interface Offer {
-  readonly candidates: readonly Candidate[];
+interface Available {
+  readonly candidates: readonly AccountCandidate[];
   readonly models: readonly Model[];
-  /** The models of the Ollama that is running. */
+  /** The models of the running Ollama. */
   readonly local: readonly ModelEntry[];
 }
 
-function bestChoice(offer: Offer): Choice | undefined {
-  for (const candidate of offer.candidates) {
-    const model = defaultModel(candidate, offer);
-    // Of the servers of one's own only Ollama was asked: when it has a model, it is running.
-    if (model === undefined || !(candidate.servesUnasked || candidate.name === OLLAMA)) continue;
+function defaultChoice(available: Available): ChosenModel | undefined {
+  for (const candidate of available.candidates) {
+    const model = defaultModel(candidate, available);
+    // Ollama is the only local server that is queried: if it has a model, it is running.
+    if (model === undefined || !(candidate.isDefaultEligible || candidate.name === OLLAMA)) continue;
     const opened = candidate.open();
     if ('account' in opened) return { account: opened.account, model };
   }
   return undefined;
 }
 
-function choiceOf(reference: string, offer: Offer): Choice {
-  const { candidates, models } = offer;
-  // A model may be called like a vendor (Ollama has a "mistral"): then the model is meant.
+function referencedChoice(reference: string, available: Available): ChosenModel {
+  const { candidates, models } = available;
+  // A model may have the name of a vendor (Ollama has a "mistral"); the model takes precedence.
   const isModel = models.some(({ id }) => id === reference);
-  const account = isModel ? undefined : candidateNamed(candidates, reference);
+  const account = isModel ? undefined : findCandidate(candidates, reference);
   if (account === undefined) {
     const names = candidates.map(({ name }) => name);
     const model = resolveModel(models, reference, names);
-    return { account: openNamed(candidates, model.account), model };
+    return { account: openAccount(candidates, model.account), model };
   }
-  const model = defaultModel(account, offer);
-  if (model !== undefined) return { account: openNamed(candidates, account.name), model };
+  const model = defaultModel(account, available);
+  if (model !== undefined) return { account: openAccount(candidates, account.name), model };
   const message = `${account.name} has no default model: write ${account.name}/ and the model's id`;
   throw new PolypodError('bad-request', message);
 }
 
-function defaultModel({ name, vendor }: Candidate, { models, local }: Offer): Model | undefined {
+function defaultModel({ name, vendor }: AccountCandidate, { models, local }: Available): Model | undefined {
   const own = models.filter((model) => model.account === name);
   const id = name === OLLAMA ? local[0]?.id : (vendor?.defaultModel ?? own[0]?.id);
   return id === undefined ? undefined : (own.find((model) => model.id === id) ?? minimalModel(name, id));
 }
 
-/** `llama3.2:latest` is what Ollama calls `llama3.2`; models that only embed cannot answer. */
+/** Strips `:latest`, and leaves out embedding models, which cannot chat. */
 function ollamaEntries(names: readonly string[]): ModelEntry[] {
   return names
     .filter((name) => !/embed|minilm|\bbge\b/i.test(name))
     .map((name) => ({ account: OLLAMA, id: name.replace(/:latest$/, '') }));
 }
 
-/** An account that has a vendor and a name of its own serves what the vendor does. */
-function lent(models: readonly Model[], candidates: readonly Candidate[]): Model[] {
+/** Copies a vendor's models to accounts of that vendor that have another name. */
+function vendorModelsFor(models: readonly Model[], candidates: readonly AccountCandidate[]): Model[] {
   return candidates
     .filter(({ name, vendor }) => vendor !== undefined && vendor.name !== name)
     .flatMap(({ name, vendor }) =>

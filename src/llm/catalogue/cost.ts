@@ -1,9 +1,9 @@
 import type { Model, Rates } from './catalogue.ts';
 import type { Usage } from '../event.ts';
 
-/** What a request cost in USD: four parts and their sum. */
+/** The cost of a request in USD: four parts and their sum. */
 export interface Cost {
-  /** The part of the prompt that was neither read from nor written to the cache. */
+  /** For the part of the prompt that was neither read from nor written to the cache. */
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
@@ -12,8 +12,8 @@ export interface Cost {
 }
 
 /**
- * The cost of a request, or undefined when it is not known: no price, no token counts, or cached tokens without a price
- * for them. A provider that says nothing of a cache is taken to have used none.
+ * The cost of a request, or undefined if it is unknown: no price, no token counts, or cached tokens without a price.
+ * A provider that reports no cache tokens is assumed to have used no cache.
  */
 export function costOf(model: Pick<Model, 'price'>, usage: Usage): Cost | undefined {
   const { inputTokens, outputTokens } = usage;
@@ -24,7 +24,7 @@ export function costOf(model: Pick<Model, 'price'>, usage: Usage): Cost | undefi
   const cacheRead = partOf(readTokens, rates.cacheRead);
   const cacheWrite = partOf(writeTokens, rates.cacheWrite);
   if (cacheRead === undefined || cacheWrite === undefined) return undefined;
-  // inputTokens is the whole prompt. Should a provider count less in it than in its parts, the parts are right.
+  // inputTokens is the whole prompt. If a provider reports less than the sum of the cached parts, the parts are right.
   const input = (Math.max(0, inputTokens - readTokens - writeTokens) * rates.input) / MILLION;
   const output = (outputTokens * rates.output) / MILLION;
   return { input, output, cacheRead, cacheWrite, total: input + output + cacheRead + cacheWrite };

@@ -2,37 +2,37 @@ import { isIPv6 } from 'node:net';
 import { PolypodError } from '../../base/index.ts';
 import type { Vendor } from './vendors.ts';
 
-/** The variables of the process, handed in by whoever may read them. */
+/** Environment variables, passed in as an argument. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The vendor's key: the first of its variables that is set. */
+/** The vendor's key, from the first of its variables that is set. */
 export function vendorKey(vendor: Vendor, env: Environment): string | undefined {
   for (const name of vendor.keyEnv) {
-    const key = checkedKey(env[name], name);
+    const key = validateKey(env[name], name);
     if (key !== undefined) return key;
   }
   return undefined;
 }
 
-/** A key without the blanks around it; undefined when nothing is left. `place` is what an error names, never the value. */
-export function checkedKey(text: string | undefined, place: string): string | undefined {
+/** Trims and validates a key; undefined if it is blank. Errors contain `place`, never the value. */
+export function validateKey(text: string | undefined, place: string): string | undefined {
   const key = text?.trim() ?? '';
   if (key === '') return undefined;
-  // Such a key cannot be sent in a header; fetch would refuse it with a message that says neither why nor which.
+  // Such a key cannot be sent in a header, and the error of fetch would name neither the reason nor the key.
   if (!/^[\x20-\x7e]+$/.test(key))
     throw new PolypodError(
       'bad-request',
-      `the key in ${place} has a line break or an unprintable character inside: copy it again`,
+      `the key in ${place} contains a line break or an unprintable character: copy it again`,
     );
   return key;
 }
 
-/** Where to reach the vendor: its own address, or the one that its customary variable gives. */
+/** The vendor's base URL: from its usual environment variable if set, else the default. */
 export function vendorBaseUrl(vendor: Vendor, env: Environment): string {
   const { baseUrlEnv } = vendor;
   const text = baseUrlEnv === undefined ? undefined : env[baseUrlEnv]?.trim();
   if (text === undefined || text === '') return vendor.baseUrl;
-  const url = vendor.wire === 'ollama' ? ollamaUrl(text) : httpUrl(text);
+  const url = vendor.api === 'ollama' ? ollamaUrl(text) : httpUrl(text);
   if (url === undefined)
     throw new PolypodError(
       'bad-request',
@@ -42,20 +42,20 @@ export function vendorBaseUrl(vendor: Vendor, env: Environment): string {
   return url.endsWith(baseUrlEnvPath) ? url : url + baseUrlEnvPath;
 }
 
-/** An address to which a path can be appended, without the slash at its end; undefined when the text is no such thing. */
+/** Validates a base URL and strips trailing slashes; undefined if it is invalid. */
 export function httpUrl(text: string): string | undefined {
   const trimmed = text.trim();
   if (!URL.canParse(trimmed)) return undefined;
   const { protocol, username, password, search, hash } = new URL(trimmed);
   if (protocol !== 'http:' && protocol !== 'https:') return undefined;
-  // fetch refuses credentials in a URL, and a path appended after `?` or `#` would be lost.
+  // fetch rejects credentials in a URL, and a path appended after `?` or `#` would be lost.
   if (username !== '' || password !== '' || search !== '' || hash !== '') return undefined;
   return trimmed.replace(/\/+$/, '');
 }
 
 /**
- * OLLAMA_HOST as Ollama itself reads it: with a scheme the scheme's own port, without one 11434; the host may be left
- * out. It is also the address the server listens on, so "all interfaces" has to become one that can be connected to.
+ * Parses OLLAMA_HOST like Ollama does: with a scheme, the default port is the scheme's, without one it is 11434; the host is
+ * optional. The server uses the same variable as its listen address, so "all interfaces" is replaced with loopback.
  */
 function ollamaUrl(text: string): string | undefined {
   const hasScheme = /^https?:\/\//i.test(text);

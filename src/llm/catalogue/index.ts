@@ -1,5 +1,5 @@
-/** Which models there are, what they cost, and through which account they are reached. */
-export { accountsFrom, type ConfiguredAccount, type KeySource, ollamaAccount } from './accounts.ts';
+/** The known models, their prices, and the accounts that serve them. */
+export { usableAccounts, type ConfiguredAccount, type KeySource, ollamaAccount } from './accounts.ts';
 export {
   type InputKind,
   type Model,
@@ -7,14 +7,14 @@ export {
   mergeModels,
   type Price,
   type Rates,
-  referenceTo,
+  modelReference,
   resolveModel,
   type Tier,
 } from './catalogue.ts';
-export { type Choice, type Circumstances, chooseModel } from './choose-model.ts';
+export { type ChosenModel, type ModelChoiceInput, chooseModel } from './choose-model.ts';
 export { type Cost, costOf } from './cost.ts';
 export { type Environment, httpUrl } from './environment.ts';
 export { MODEL_TABLE } from './model-table.ts';
 export { parseModelsDev } from './models-dev.ts';
 export { parseModels } from './models-file.ts';
-export { VENDORS, type Vendor, vendorNamed, WIRES, type Wire } from './vendors.ts';
+export { VENDORS, type Vendor, findVendor, PROVIDER_APIS, type ProviderApi } from './vendors.ts';

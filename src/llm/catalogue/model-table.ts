@@ -1,10 +1,10 @@
 import type { Model } from './catalogue.ts';
 
 /**
- * The main current models, as of November 2026, from the vendors' own pages and models.dev. Figures on which sources
- * disagree are left out. Where a price depends on the hour or on an introductory offer, the higher one stands here, so
- * that a cost that is shown is never below the bill. Cache writes are those that live five minutes, the default.
- * A user's models.json or `polypod models refresh` corrects what has grown old.
+ * The main models as of November 2026, from the vendors' pages and models.dev. Figures on which sources disagree are left
+ * out. Where a price depends on the time of day or on an introductory offer, the table has the higher one, so that a
+ * displayed cost is never below the bill. Cache write prices are for the default TTL of five minutes.
+ * A user's models.json or `polypod models refresh` overrides outdated entries.
  */
 export const MODEL_TABLE: readonly Model[] = [
   ...servedBy('anthropic', [
@@ -181,7 +181,7 @@ export const MODEL_TABLE: readonly Model[] = [
       maxOutput: 65_536,
       reasoning: true,
       input: ['text', 'image'],
-      // Half of it until the end of November 2026.
+      // Half price until the end of November 2026.
       price: { input: 4, output: 20, cacheRead: 0.2 },
     },
     {
@@ -191,7 +191,7 @@ export const MODEL_TABLE: readonly Model[] = [
       maxOutput: 65_536,
       reasoning: true,
       input: ['text', 'image'],
-      // Half of it until the end of December 2026.
+      // Half price until the end of December 2026.
       price: { input: 1.5, output: 7.5, cacheRead: 0.15 },
     },
     {
@@ -299,7 +299,7 @@ export const MODEL_TABLE: readonly Model[] = [
       maxOutput: 384_000,
       reasoning: true,
       input: ['text', 'image'],
-      // At peak hours; half of it at other times.
+      // Peak hours; half price at other times.
       price: { input: 0.3, output: 1.2, cacheRead: 0.006 },
     },
     {
@@ -309,7 +309,7 @@ export const MODEL_TABLE: readonly Model[] = [
       maxOutput: 384_000,
       reasoning: true,
       input: ['text'],
-      // At peak hours; half of it at other times.
+      // Peak hours; half price at other times.
       price: { input: 1.32, output: 3.96, cacheRead: 0.044 },
     },
   ]),

@@ -8,18 +8,18 @@ import {
   stringOf,
 } from '../../base/index.ts';
 import type { InputKind, Model, Price, Rates, Tier } from './catalogue.ts';
-import { vendorNamed } from './vendors.ts';
+import { findVendor } from './vendors.ts';
 
 /**
- * Reads the catalogue that models.dev publishes as api.json: an object of providers, each with an object of models.
- * Loosely, because it grows by fields and providers every week; only vendors that Polypod can reach are kept, and of
- * their models those that write text and are not about to be switched off.
+ * Parses the catalogue that models.dev publishes as api.json: an object of providers, each with an object of models.
+ * Parsing is lenient, because fields and providers are added every week. Keeps only known vendors, and of their models
+ * only those that write text and are not deprecated.
  */
 export function parseModelsDev(catalogue: unknown): Model[] {
   if (!isObject(catalogue))
     throw new PolypodError('bad-request', 'this is not the models.dev catalogue: it should be a JSON object');
   return Object.entries(catalogue).flatMap(([provider, entry]) => {
-    const account = vendorNamed(provider)?.name;
+    const account = findVendor(provider)?.name;
     if (account === undefined) return [];
     return Object.entries(objectOf(objectOf(entry).models)).flatMap(([id, model]) =>
       modelOf(account, id, objectOf(model)),
@@ -48,7 +48,7 @@ function modelOf(account: string, id: string, model: JsonObject): Model[] {
   ];
 }
 
-/** models.dev writes 0 where it knows no limit. */
+/** models.dev uses 0 for an unknown limit. */
 function tokensOf(value: unknown): number | undefined {
   const tokens = numberOf(value);
   return tokens !== undefined && tokens > 0 ? tokens : undefined;
@@ -61,7 +61,7 @@ function priceOf(cost: JsonObject): Price | undefined {
   return { ...rates, ...(tiers.length === 0 ? {} : { tiers }) };
 }
 
-/** `tiers` names its own thresholds; `context_over_200k` is the older way to say the one that was common. */
+/** `tiers` has its own thresholds; `context_over_200k` is the older format with a fixed one. */
 function tiersOf(cost: JsonObject): Tier[] {
   const listed = arrayOf(cost.tiers)
     .map(objectOf)

@@ -1,15 +1,15 @@
 import { messageOf, parseJson, PolypodError, shape } from '../../base/index.ts';
-import { type ModelEntry, referenceTo } from './catalogue.ts';
+import { type ModelEntry, modelReference } from './catalogue.ts';
 
-const { choice, fields, flag, listOf, number, text } = shape;
+const { choice, fields, boolean, listOf, number, text } = shape;
 
-/** Reads a models.json, a list of entries. Throws one error that names every mistake in the file. */
+/** Parses a models.json, a list of entries. Throws one error that lists every problem in the file. */
 export function parseModels(content: string, file: string): readonly ModelEntry[] {
   const problems: shape.Problem[] = [];
-  const entries = MODELS.read(parsedJson(content, file), [], (problem) => problems.push(problem));
-  const sentences = [...problems.map(sentenceFor), ...repetitionsIn(entries ?? [])];
-  if (entries !== undefined && sentences.length === 0) return entries;
-  throw new PolypodError('bad-request', sentences.map((sentence) => `${file}: ${sentence}`).join('\n'));
+  const entries = MODELS.read(parseFile(content, file), [], (problem) => problems.push(problem));
+  const messages = [...problems.map(problemMessage), ...duplicateMessages(entries ?? [])];
+  if (entries !== undefined && messages.length === 0) return entries;
+  throw new PolypodError('bad-request', messages.map((sentence) => `${file}: ${sentence}`).join('\n'));
 }
 
 const name = text();
@@ -28,14 +28,14 @@ const MODELS = listOf(
       name,
       contextWindow: tokens,
       maxOutput: tokens,
-      reasoning: flag,
+      reasoning: boolean,
       input: listOf(choice(['text', 'image'])),
       price: fields(rates, { ...cacheRates, tiers: listOf(fields({ above: tokens, ...rates }, cacheRates)) }),
     },
   ),
 );
 
-function parsedJson(content: string, file: string): unknown {
+function parseFile(content: string, file: string): unknown {
   try {
     return parseJson(content);
   } catch (thrown) {
@@ -44,25 +44,25 @@ function parsedJson(content: string, file: string): unknown {
   }
 }
 
-function sentenceFor({ path, text }: shape.Problem): string {
+function problemMessage({ path, text }: shape.Problem): string {
   const [index, ...keys] = path;
   if (index === undefined)
     return `the file ${text}, for example [{ "account": "groq", "id": "a-new-model" }]`;
-  return [`entry ${Number(index) + 1}:`, ...named(keys), text].join(' ');
+  return [`entry ${Number(index) + 1}:`, ...quotedPath(keys), text].join(' ');
 }
 
-function named(keys: shape.Path): string[] {
+function quotedPath(keys: shape.Path): string[] {
   return keys.length === 0 ? [] : [`"${keys.join('.')}"`];
 }
 
-function repetitionsIn(entries: readonly ModelEntry[]): string[] {
+function duplicateMessages(entries: readonly ModelEntry[]): string[] {
   const first = new Map<string, number>();
   return entries.flatMap((entry, index) => {
-    const reference = referenceTo(entry);
+    const reference = modelReference(entry);
     const earlier = first.get(reference);
     if (earlier === undefined) first.set(reference, index);
     return earlier === undefined
       ? []
-      : [`entry ${index + 1}: ${reference} is entry ${earlier + 1} already: keep one`];
+      : [`entry ${index + 1}: ${reference} repeats entry ${earlier + 1}: keep one`];
   });
 }

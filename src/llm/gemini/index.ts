@@ -4,7 +4,7 @@ import type { Account } from '../account.ts';
 import { defineProvider } from '../provider.ts';
 import { isGemini3, lower } from './lower.ts';
 import { initial, step } from './step.ts';
-import { decode } from './wire.ts';
+import { decode } from './frame.ts';
 
 export const gemini = defineProvider({
   name: 'gemini',
@@ -23,7 +23,7 @@ export const gemini = defineProvider({
   step,
 });
 
-/** The key goes in a header, never in the address, where logs would keep it. */
+/** The key is sent in a header, never in the URL, which may be logged. */
 function keyHeader({ apiKey }: Account): Record<string, string> {
   return apiKey ? { 'x-goog-api-key': apiKey } : {};
 }

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, stringOf } from '../../base/index.ts';
 import type { Content, Item, LlmRequest, ThinkingLevel, ToolChoice, ItemOf } from '../request.ts';
-import { textOf } from '../request.ts';
+import { contentText } from '../request.ts';
 import { argumentsObject } from '../tool-arguments.ts';
 
-/** Our request as the body of a generateContent call; the model is part of the address. */
+/** Converts our request to the body of a generateContent call; the model is part of the URL. */
 export function lower(request: LlmRequest): JsonObject {
   const { tools, system } = request;
   const config = generationConfig(request);
@@ -40,13 +40,13 @@ const BUDGETS: Readonly<Record<ThinkingLevel, number>> = {
   xhigh: 24_576,
 };
 
-/** From Gemini 3 on there are levels; before, budgets, of which 2.5 Pro's cannot go below 128. */
+/** Gemini 3 and later have levels; older models have budgets, with a minimum of 128 for 2.5 Pro. */
 function thinkingConfig(model: string, level: ThinkingLevel): JsonObject {
   if (isGemini3(model)) {
     return { thinkingLevel: LEVELS[level], includeThoughts: level !== 'off' };
   }
-  const least = model.includes('2.5-pro') ? 128 : 0;
-  return { thinkingBudget: Math.max(least, BUDGETS[level]), includeThoughts: level !== 'off' };
+  const minimum = model.includes('2.5-pro') ? 128 : 0;
+  return { thinkingBudget: Math.max(minimum, BUDGETS[level]), includeThoughts: level !== 'off' };
 }
 
 const LEVELS: Readonly<Record<ThinkingLevel, string>> = {
@@ -134,17 +134,18 @@ function contentPart(part: Content): JsonObject {
     : { inlineData: { mimeType: part.mediaType, data: part.data } };
 }
 
-/** Gemini 3 refuses a call without its signature; this value, from its documentation, marks one made elsewhere. */
-const MADE_ELSEWHERE = 'skip_thought_signature_validator';
+/** Gemini 3 rejects a call without a signature. This documented value marks calls of other models. */
+const FOREIGN_CALL_SIGNATURE = 'skip_thought_signature_validator';
 
 function callPart(item: Call, model: string): JsonObject {
-  const signature = signatureOf(item) || (isGemini3(model) && !isOwn(item) ? MADE_ELSEWHERE : '');
+  const signature =
+    signatureOf(item) || (isGemini3(model) && !isGeminiCall(item) ? FOREIGN_CALL_SIGNATURE : '');
   const functionCall = { name: item.name, args: argumentsObject(item.arguments), ...idOf(item) };
   return { functionCall, ...(signature === '' ? {} : { thoughtSignature: signature }) };
 }
 
 function resultParts(item: ItemOf<'tool-result'>, call: Call | undefined): JsonObject[] {
-  const text = textOf(item.content);
+  const text = contentText(item.content);
   const response = item.isError ? { error: text } : { output: text };
   const images = item.content.filter((part) => part.type === 'image').map(contentPart);
   return [
@@ -153,13 +154,13 @@ function resultParts(item: ItemOf<'tool-result'>, call: Call | undefined): JsonO
   ];
 }
 
-function isOwn(item: Call): boolean {
+function isGeminiCall(item: Call): boolean {
   return item.seal?.wire === 'gemini';
 }
 
-/** The wire's own id, where it sent one; ids that we made mean nothing to it. */
+/** Gemini's own id for the call, if it sent one; our generated ids mean nothing to it. */
 function idOf(item: Call): JsonObject {
-  return isOwn(item) && typeof item.seal?.data.id === 'string' ? { id: item.seal.data.id } : {};
+  return isGeminiCall(item) && typeof item.seal?.data.id === 'string' ? { id: item.seal.data.id } : {};
 }
 
 function signatureOf({ seal }: { readonly seal?: Call['seal'] }): string {

@@ -3,16 +3,16 @@ import {
   type Answer,
   closeBlock,
   deltaEvent,
-  fillBlock,
+  appendToBlock,
   findBlock,
   newAnswer,
   openBlock,
   type Step,
   type StepEvent,
-  start,
+  startAnswer,
 } from '../answer.ts';
 import type { BlockType, Seal, StopReason } from '../event.ts';
-import { failureIn } from '../failure.ts';
+import { failureFromBody } from '../failure.ts';
 import {
   assembleArgs,
   type Counters,
@@ -22,17 +22,17 @@ import {
   partialArgsOf,
   STOP_REASONS,
   usageOf,
-} from './wire.ts';
+} from './frame.ts';
 
 /**
- * The wire has parts, not blocks: text and thought parts that follow each other are one block until another kind of
- * part comes, or a signature, which belongs to exactly what it came with.
+ * The API has parts, not blocks: consecutive text or thinking parts form one block, which ends at a part of another kind or
+ * at a signature, since a signature belongs to exactly the part that carries it.
  */
 export interface State extends Answer {
   readonly counters: Counters;
-  /** The pieces of the one call whose arguments are being streamed, newest first: adding one must not copy the rest. */
+  /** The argument pieces of the call being streamed, as a linked list, newest first, so that adding one copies nothing. */
   readonly pieces: Pieces | undefined;
-  /** What has to come back with that call: its signature, and its id where it has one. */
+  /** The seal of that call: its signature and its id, if any. */
   readonly callSeal: JsonObject;
 }
 
@@ -52,12 +52,12 @@ export function step(state: State, frame: Frame): Step<State> {
 
 function readChunk(state: State, frame: Frame, out: StepEvent[]): State {
   if (frame.error !== undefined) {
-    out.push({ type: 'error', ...failureIn(frame) });
+    out.push({ type: 'error', ...failureFromBody(frame) });
     return state;
   }
   let next = state.started
     ? state
-    : start(state, out, { id: stringOf(frame.responseId), model: stringOf(frame.modelVersion) });
+    : startAnswer(state, out, { id: stringOf(frame.responseId), model: stringOf(frame.modelVersion) });
   if (isObject(frame.usageMetadata)) next = countUsage(next, frame.usageMetadata);
   for (const candidate of arrayOf(frame.candidates)) next = readCandidate(next, objectOf(candidate), out);
   const blocked = objectOf(frame.promptFeedback).blockReason;
@@ -68,7 +68,7 @@ function readChunk(state: State, frame: Frame, out: StepEvent[]): State {
 
 function countUsage(state: State, usage: JsonObject): State {
   const counters = mergeCounters(state.counters, usage);
-  // Written out: this happens with every chunk, and a spread costs ten times as much.
+  // Written out because this runs for every chunk, and a spread costs ten times as much.
   return {
     seed: state.seed,
     started: state.started,
@@ -115,15 +115,15 @@ function readText(
   if (text === '' && signature === '') return state;
   let next = endCall(endOthers(state, blockType, out), out);
   if (findBlock(next, blockType) === undefined) next = openBlock(next, out, blockType, { blockType });
-  if (text !== '') next = fillBlock(next, out, blockType, { type: blockType, text }, { blockType });
-  return signature === '' ? next : closeBlock(next, out, blockType, { seal: sealed(signature) });
+  if (text !== '') next = appendToBlock(next, out, blockType, { type: blockType, text }, { blockType });
+  return signature === '' ? next : closeBlock(next, out, blockType, { seal: signatureSeal(signature) });
 }
 
 function readCall(state: State, call: JsonObject, signature: string, out: StepEvent[]): State {
   const name = stringOf(call.name);
-  const going = findBlock(state, CALL);
+  const openCall = findBlock(state, CALL);
   let next = endOthers(state, 'tool-use', out);
-  if (name !== '' || (going === undefined && hasArguments(call))) {
+  if (name !== '' || (openCall === undefined && hasArguments(call))) {
     const id = stringOf(call.id);
     next = openBlock(endCall(next, out), out, CALL, { blockType: 'tool-use', id, name });
     next = { ...next, callSeal: id === '' ? {} : { id } };
@@ -131,33 +131,33 @@ function readCall(state: State, call: JsonObject, signature: string, out: StepEv
   if (findBlock(next, CALL) === undefined) return next;
   if (signature !== '') next = { ...next, callSeal: { ...next.callSeal, signature } };
   if (isObject(call.args)) {
-    next = fillBlock(next, out, CALL, { type: 'input-json', json: JSON.stringify(call.args) }, CALL_HEAD);
+    next = appendToBlock(next, out, CALL, { type: 'input-json', json: JSON.stringify(call.args) }, CALL_HEAD);
   }
   const args = partialArgsOf(call);
   if (args.length > 0) next = { ...next, pieces: { args, before: next.pieces } };
   return call.willContinue === true ? next : endCall(next, out);
 }
 
-/** Arguments that came in pieces go out whole: only then is it certain in which order the paths belong. */
+/** Emits streamed arguments at the end of the call, because the order of the paths is known only then. */
 function endCall(state: State, out: StepEvent[]): State {
   const block = findBlock(state, CALL);
   if (block === undefined) return state;
   let next = state;
   if (state.pieces !== undefined && !block.filled) {
-    const json = JSON.stringify(assembleArgs(inOrder(state.pieces)));
-    next = fillBlock(next, out, CALL, { type: 'input-json', json }, CALL_HEAD);
+    const json = JSON.stringify(assembleArgs(piecesInOrder(state.pieces)));
+    next = appendToBlock(next, out, CALL, { type: 'input-json', json }, CALL_HEAD);
   }
   next = closeBlock(next, out, CALL, { seal: { wire: 'gemini', data: state.callSeal } });
   return { ...next, pieces: undefined, callSeal: {} };
 }
 
-function inOrder(newest: Pieces): readonly PartialArg[] {
+function piecesInOrder(newest: Pieces): readonly PartialArg[] {
   const lists: (readonly PartialArg[])[] = [];
   for (let at: Pieces | undefined = newest; at !== undefined; at = at.before) lists.push(at.args);
   return lists.toReversed().flat();
 }
 
-/** Code that the provider ran, its output, inline files: kept whole. */
+/** Code that the provider ran, its output, inline files: kept unchanged as opaque blocks. */
 function readOpaque(state: State, part: JsonObject, out: StepEvent[]): State {
   const name = Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature');
   if (name === undefined) return state;
@@ -174,7 +174,7 @@ function endOthers(state: State, keep: BlockType, out: StepEvent[]): State {
   return keep === 'text' ? next : closeBlock(next, out, 'text');
 }
 
-/** Some servers send a reason with every chunk: text goes on after it, and is ended by the end of the answer. */
+/** Some servers send a reason with every chunk, so text blocks stay open until the end of the answer. */
 function finish(state: State, reason: string, out: StepEvent[]): State {
   if (reason === 'FINISH_REASON_UNSPECIFIED') return state;
   const next = endCall(state, out);
@@ -190,7 +190,7 @@ function hasArguments(call: JsonObject): boolean {
   return isObject(call.args) || Array.isArray(call.partialArgs);
 }
 
-function sealed(signature: string): Seal {
+function signatureSeal(signature: string): Seal {
   return { wire: 'gemini', data: { signature } };
 }
 

@@ -4,7 +4,7 @@ import { bearer } from '../account.ts';
 import { defineProvider } from '../provider.ts';
 import { lower } from './lower.ts';
 import { initial, step } from './step.ts';
-import { decode } from './wire.ts';
+import { decode } from './frame.ts';
 
 export const ollama = defineProvider({
   name: 'ollama',

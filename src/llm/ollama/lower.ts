@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../base/index.ts';
 import type { Content, Item, LlmRequest, ThinkingLevel } from '../request.ts';
-import { textOf } from '../request.ts';
+import { contentText } from '../request.ts';
 import { argumentsObject, resultText } from '../tool-arguments.ts';
 
-/** Our request as the body of a native /api/chat call. */
+/** Converts our request to the body of a native /api/chat call. */
 export function lower(request: LlmRequest): JsonObject {
   const { tools, thinking } = request;
   const options = optionsOf(request);
@@ -11,7 +11,7 @@ export function lower(request: LlmRequest): JsonObject {
     model: request.model,
     stream: true,
     messages: messagesOf(request),
-    // The API has no tool choice: with none wanted, none are offered.
+    // The API has no tool choice: for `none`, no tools are offered.
     ...(tools?.length && request.toolChoice !== 'none' ? { tools: toolsOf(request) } : {}),
     ...(thinking === undefined ? {} : { think: thinkOf(request.model, thinking) }),
     ...(Object.keys(options).length > 0 ? { options } : {}),
@@ -26,7 +26,7 @@ function optionsOf({ maxTokens, temperature, stopSequences }: LlmRequest): JsonO
   };
 }
 
-/** gpt-oss takes levels, all others only yes or no. */
+/** gpt-oss accepts levels, all other models a boolean. */
 function thinkOf(model: string, level: ThinkingLevel): boolean | string {
   if (!model.includes('gpt-oss')) return level !== 'off';
   if (level === 'off' || level === 'minimal') return 'low';
@@ -55,7 +55,7 @@ function messagesOf({ system, items }: LlmRequest): readonly Message[] {
   for (const item of items) {
     if (item.type === 'tool-call') names.set(item.callId, item.name);
     if (item.type === 'tool-result') {
-      const content = resultText(textOf(item.content), item.isError);
+      const content = resultText(contentText(item.content), item.isError);
       messages.push({
         role: 'tool',
         tool_name: names.get(item.callId) ?? '',
@@ -63,7 +63,7 @@ function messagesOf({ system, items }: LlmRequest): readonly Message[] {
         ...imagesOf(item.content),
       });
     } else if (item.type === 'message' && item.role !== 'assistant') {
-      messages.push({ role: item.role, content: textOf(item.content), ...imagesOf(item.content) });
+      messages.push({ role: item.role, content: contentText(item.content), ...imagesOf(item.content) });
     } else addToAssistant(messages, item);
   }
   return messages;
@@ -74,7 +74,7 @@ function addToAssistant(messages: Message[], item: Item): void {
   const last = messages.at(-1);
   const message: Message = last?.role === 'assistant' ? last : { role: 'assistant', content: '' };
   if (message !== last) messages.push(message);
-  if (item.type === 'message') message.content += textOf(item.content);
+  if (item.type === 'message') message.content += contentText(item.content);
   else if (item.type === 'reasoning') message.thinking = (message.thinking ?? '') + item.text;
   else if (item.type === 'tool-call') {
     const call = { function: { name: item.name, arguments: argumentsObject(item.arguments) } };

@@ -4,18 +4,18 @@ import {
   addUsage,
   closeBlock,
   deltaEvent,
-  fillBlock,
+  appendToBlock,
   findBlock,
   newAnswer,
   openBlock,
   type Step,
   type StepEvent,
-  start,
+  startAnswer,
 } from '../answer.ts';
-import { failureFrom } from '../failure.ts';
-import { argumentsOf, type Frame, STOP_REASONS, usageOf } from './wire.ts';
+import { createFailure } from '../failure.ts';
+import { argumentsOf, type Frame, STOP_REASONS, usageOf } from './frame.ts';
 
-/** Text and thoughts come in pieces without a beginning or end, calls come whole. */
+/** Text and thinking arrive as pieces without start or end, calls arrive complete. */
 export type State = Answer;
 
 export function initial(seed: string): State {
@@ -29,11 +29,11 @@ export function step(state: State, frame: Frame): Step<State> {
 
 function readLine(state: State, frame: Frame, out: StepEvent[]): State {
   if (typeof frame.error === 'string') {
-    out.push({ type: 'error', ...failureFrom({ kind: 'provider', message: frame.error }) });
+    out.push({ type: 'error', ...createFailure({ kind: 'provider', message: frame.error }) });
     return state;
   }
   const message = objectOf(frame.message);
-  let next = start(state, out, { model: stringOf(frame.model) });
+  let next = startAnswer(state, out, { model: stringOf(frame.model) });
   next = readText(next, 'thinking', stringOf(message.thinking), out);
   next = readText(next, 'text', stringOf(message.content), out);
   if (message.tool_calls)
@@ -48,22 +48,22 @@ function readText(state: State, blockType: 'text' | 'thinking', text: string, ou
     out.push(deltaEvent(block.index, { type: blockType, text }));
     return state;
   }
-  const next = blockType === 'text' ? endThought(state, out) : closeBlock(state, out, 'text');
-  return fillBlock(next, out, blockType, { type: blockType, text }, { blockType });
+  const next = blockType === 'text' ? endThinking(state, out) : closeBlock(state, out, 'text');
+  return appendToBlock(next, out, blockType, { type: blockType, text }, { blockType });
 }
 
-/** Thoughts are not signed; the seal only says that they may go back to this wire. */
-function endThought(state: State, out: StepEvent[]): State {
+/** Thinking is not signed; the seal only records that it may be sent back to Ollama. */
+function endThinking(state: State, out: StepEvent[]): State {
   return closeBlock(state, out, 'thinking', { seal: { wire: 'ollama', data: {} } });
 }
 
 function readCall(state: State, call: JsonObject, out: StepEvent[]): State {
-  const spoken = objectOf(call.function);
-  const head = { blockType: 'tool-use', id: stringOf(call.id), name: stringOf(spoken.name) } as const;
-  let next = closeBlock(endThought(state, out), out, 'text');
+  const functionCall = objectOf(call.function);
+  const head = { blockType: 'tool-use', id: stringOf(call.id), name: stringOf(functionCall.name) } as const;
+  let next = closeBlock(endThinking(state, out), out, 'text');
   next = openBlock(next, out, 'call', head);
-  const json = argumentsOf(spoken);
-  if (json !== '') next = fillBlock(next, out, 'call', { type: 'input-json', json }, head);
+  const json = argumentsOf(functionCall);
+  if (json !== '') next = appendToBlock(next, out, 'call', { type: 'input-json', json }, head);
   return closeBlock(next, out, 'call');
 }
 
@@ -71,7 +71,7 @@ function finish(state: State, frame: Frame, out: StepEvent[]): State {
   const providerReason = stringOf(frame.done_reason);
   const known = providerReason === '' ? 'end-turn' : (STOP_REASONS[providerReason] ?? 'other');
   const reason = known === 'end-turn' && state.callIds.length > 0 ? 'tool-use' : known;
-  let next = addUsage(endThought(state, out), usageOf(frame));
+  let next = addUsage(endThinking(state, out), usageOf(frame));
   next = closeBlock(next, out, 'text', { stopReason: reason });
   return { ...next, done: true, stop: { reason, ...(providerReason === '' ? {} : { providerReason }) } };
 }

@@ -7,24 +7,24 @@ import {
   stringOf,
   tryParse,
 } from '../../base/index.ts';
-import { type Answer, fillBlock, findBlock, openBlock, replaceBlock, type StepEvent } from '../answer.ts';
+import { type Answer, appendToBlock, findBlock, openBlock, replaceBlock, type StepEvent } from '../answer.ts';
 
 /**
- * Tool calls come in fragments, and servers disagree on how a fragment names its call: by index, by id, by its place in
- * the list, or not at all. What is known of them while they grow:
+ * The tool calls received so far. They arrive in fragments, and servers identify the call of a fragment differently: by
+ * index, by id, by its position in the list, or not at all.
  */
 export interface Calls {
   /** In order of appearance. */
   readonly keys: readonly string[];
-  readonly byKey: Readonly<Record<string, Growing>>;
+  readonly byKey: Readonly<Record<string, PendingCall>>;
 }
 
-interface Growing {
+interface PendingCall {
   readonly id: string;
   readonly name: string;
-  /** The arguments so far: a call without a name waits, and a new one is told from the old one by them. */
+  /** The arguments so far. Buffered until the call has a name, and used to detect the start of a new call. */
   readonly json: string;
-  /** What the server wants back with the call. */
+  /** Data that the server requires back with the call. */
   readonly extra: unknown;
 }
 
@@ -34,12 +34,12 @@ interface State extends Answer {
   readonly calls: Calls;
 }
 
-/** A list of fragments; some servers send one without the list. */
+/** Reads a list of fragments; some servers send a single fragment without a list. */
 export function readCalls<S extends State>(state: S, at: number, fragments: unknown, out: StepEvent[]): S {
   const list = isObject(fragments) ? [fragments] : arrayOf(fragments);
   let next = state;
-  for (const [place, fragment] of list.entries()) {
-    next = readFragment(next, at, objectOf(fragment), list.length > 1 ? place : undefined, out);
+  for (const [position, fragment] of list.entries()) {
+    next = readFragment(next, at, objectOf(fragment), list.length > 1 ? position : undefined, out);
   }
   return next;
 }
@@ -48,82 +48,88 @@ function readFragment<S extends State>(
   state: S,
   at: number,
   fragment: JsonObject,
-  place: number | undefined,
+  position: number | undefined,
   out: StepEvent[],
 ): S {
-  const spoken = objectOf(fragment.function ?? fragment.custom);
+  const functionCall = objectOf(fragment.function ?? fragment.custom);
   const id = stringOf(fragment.id);
-  const name = stringOf(spoken.name);
-  const json = argumentsIn(spoken);
-  const key = keyOf(state, at, fragment.index, id, place);
-  const next = makeRoom(state, key, { id, name, json });
+  const name = stringOf(functionCall.name);
+  const json = parseCallArguments(functionCall);
+  const key = callKey(state, at, fragment.index, id, position);
+  const next = separateNewCall(state, key, { id, name, json });
   const before = next.calls.byKey[key];
-  // With an id and a name all is known of a call; its arguments need not be remembered.
+  // Once the id and the name are known, the arguments need not be buffered.
   if (before?.name && before.id && fragment.extra_content === undefined)
-    return tell(next, key, before, json, out);
-  const call: Growing = {
+    return emitCall(next, key, before, json, out);
+  const call: PendingCall = {
     id: before?.id || id,
     name: before?.name || name,
     json: (before?.json ?? '') + json,
     extra: fragment.extra_content ?? before?.extra,
   };
-  return tell(remember(next, key, call), key, call, before?.name ? json : call.json, out);
+  return emitCall(storeCall(next, key, call), key, call, before?.name ? json : call.json, out);
 }
 
-/** Opens the block as soon as the call has a name; what came before the name goes out with it. */
-function tell<S extends State>(state: S, key: string, call: Growing, json: string, out: StepEvent[]): S {
+/** Opens the block as soon as the call has a name, and emits the arguments buffered before. */
+function emitCall<S extends State>(
+  state: S,
+  key: string,
+  call: PendingCall,
+  json: string,
+  out: StepEvent[],
+): S {
   if (call.name === '') return state;
   const head = { blockType: 'tool-use', id: call.id, name: call.name } as const;
   const next = findBlock(state, key) === undefined ? openBlock(state, out, key, head) : state;
-  return json === '' ? next : fillBlock(next, out, key, { type: 'input-json', json }, head);
+  return json === '' ? next : appendToBlock(next, out, key, { type: 'input-json', json }, head);
 }
 
-function remember<S extends State>(state: S, key: string, call: Growing): S {
+function storeCall<S extends State>(state: S, key: string, call: PendingCall): S {
   const { keys, byKey } = state.calls;
   const known = keys.includes(key) ? keys : [...keys, key];
   return { ...state, calls: { keys: known, byKey: { ...byKey, [key]: call } } };
 }
 
-function argumentsIn(spoken: JsonObject): string {
-  const value = spoken.arguments ?? spoken.input;
+function parseCallArguments(functionCall: JsonObject): string {
+  const value = functionCall.arguments ?? functionCall.input;
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function keyOf(state: State, at: number, index: unknown, id: string, place: number | undefined): string {
+function callKey(state: State, at: number, index: unknown, id: string, position: number | undefined): string {
   const number = numberOf(index);
   if (number !== undefined) return `${at}/call/${number}`;
   if (id !== '') return `${at}/call/${id}`;
   const { keys } = state.calls;
-  // Without a name of its own a fragment belongs to the call at its place, or else to the last one.
-  return (place === undefined ? keys.at(-1) : keys[place]) ?? `${at}/call/#${place ?? 0}`;
+  // A fragment without index and id belongs to the call at its position, or else to the last one.
+  return (position === undefined ? keys.at(-1) : keys[position]) ?? `${at}/call/#${position ?? 0}`;
 }
 
 /**
- * Some servers number all parallel calls 0. A new id with a name is a new call, and so is a name without an id once the
- * arguments so far are whole; the old call keeps what it has.
+ * Some servers send index 0 for all parallel calls. A new id with a name starts a new call, and so does a name without an
+ * id once the arguments so far are complete. The old call is then moved to another key.
  */
-function makeRoom<S extends State>(
+function separateNewCall<S extends State>(
   state: S,
   key: string,
-  { id, name, json }: Pick<Growing, 'id' | 'name' | 'json'>,
+  { id, name, json }: Pick<PendingCall, 'id' | 'name' | 'json'>,
 ): S {
   const before = state.calls.byKey[key];
   if (before === undefined || name === '' || before.name === '') return state;
-  // Some repeat the name with every fragment: arguments are only looked at where new ones could begin.
+  // Some servers repeat the name in every fragment, so the arguments are parsed only where a new call could start.
   const isNew =
     id === ''
-      ? json.startsWith('{') && isWhole(before.json)
+      ? json.startsWith('{') && isComplete(before.json)
       : id !== before.id && !state.callIds.includes(id);
   if (!isNew) return state;
   const block = findBlock(state, key);
-  const aside = `${key}/${state.calls.keys.length}`;
+  const movedKey = `${key}/${state.calls.keys.length}`;
   const { [key]: _, ...others } = state.calls.byKey;
-  const keys = state.calls.keys.map((known) => (known === key ? aside : known));
-  const moved = { ...state, calls: { keys, byKey: { ...others, [aside]: before } } };
-  return block === undefined ? moved : replaceBlock(moved, { ...block, key: aside });
+  const keys = state.calls.keys.map((known) => (known === key ? movedKey : known));
+  const moved = { ...state, calls: { keys, byKey: { ...others, [movedKey]: before } } };
+  return block === undefined ? moved : replaceBlock(moved, { ...block, key: movedKey });
 }
 
-function isWhole(json: string): boolean {
+function isComplete(json: string): boolean {
   return isObject(tryParse(json));
 }

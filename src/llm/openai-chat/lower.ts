@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../base/index.ts';
 import type { Content, Item, LlmRequest, ToolChoice, ItemOf } from '../request.ts';
-import { textOf } from '../request.ts';
+import { contentText } from '../request.ts';
 import { resultText } from '../tool-arguments.ts';
 
-/** Our request as the body of a chat completion, in the spelling that all compatible servers take. */
+/** Converts our request to the body of a chat completion, in the form that all compatible servers accept. */
 export function lower(request: LlmRequest): JsonObject {
   const { tools, stopSequences, temperature, maxTokens, thinking } = request;
-  const reasons = isReasoningModel(request.model);
+  const isReasoning = isReasoningModel(request.model);
   return {
     model: request.model,
     stream: true,
@@ -14,14 +14,14 @@ export function lower(request: LlmRequest): JsonObject {
     messages: messagesOf(request),
     ...(tools?.length ? { tools: toolsOf(request) } : {}),
     ...(tools?.length && request.toolChoice ? { tool_choice: toolChoiceOf(request.toolChoice) } : {}),
-    ...(maxTokens === undefined ? {} : { [reasons ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
-    ...(temperature === undefined || reasons ? {} : { temperature }),
+    ...(maxTokens === undefined ? {} : { [isReasoning ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
+    ...(temperature === undefined || isReasoning ? {} : { temperature }),
     ...(thinking === undefined || thinking === 'off' ? {} : { reasoning_effort: thinking }),
     ...(stopSequences?.length ? { stop: stopSequences } : {}),
   };
 }
 
-/** OpenAI's own reasoning models refuse a temperature and the old name of the token limit. */
+/** OpenAI's reasoning models reject a temperature and the old name of the token limit. */
 function isReasoningModel(model: string): boolean {
   return /^(?:o\d|gpt-[5-9])/.test(model);
 }
@@ -41,7 +41,7 @@ type Message = { role: string } & Record<string, unknown>;
 
 function messagesOf({ system, items }: LlmRequest): readonly Message[] {
   const messages: Message[] = system ? [{ role: 'system', content: system }] : [];
-  // A tool message holds text only, and all results of a batch come before anything else: images wait for the end of it.
+  // Tool messages hold only text, and all results must follow their calls directly: images are sent after the last result.
   let images: JsonObject[] = [];
   const flushImages = (): void => {
     if (images.length > 0) messages.push({ role: 'user', content: images });
@@ -49,11 +49,15 @@ function messagesOf({ system, items }: LlmRequest): readonly Message[] {
   };
   for (const item of items) {
     if (item.type === 'tool-result') {
-      const text = textOf(item.content);
-      const pictures = item.content.filter((part) => part.type === 'image').map(partOf);
-      images.push(...pictures);
-      const said = text === '' && pictures.length > 0 ? '(see the image that follows)' : text;
-      messages.push({ role: 'tool', tool_call_id: item.callId, content: resultText(said, item.isError) });
+      const text = contentText(item.content);
+      const resultImages = item.content.filter((part) => part.type === 'image').map(partOf);
+      images.push(...resultImages);
+      const resultContent = text === '' && resultImages.length > 0 ? '(see the image that follows)' : text;
+      messages.push({
+        role: 'tool',
+        tool_call_id: item.callId,
+        content: resultText(resultContent, item.isError),
+      });
       continue;
     }
     flushImages();
@@ -65,7 +69,7 @@ function messagesOf({ system, items }: LlmRequest): readonly Message[] {
   return messages;
 }
 
-/** Thoughts, text and calls in a row are one assistant message. */
+/** Merges consecutive thinking, text and calls into one assistant message. */
 function addToAssistant(messages: Message[], item: Item): void {
   const fields = assistantFields(item);
   if (fields === undefined) return;
@@ -74,46 +78,46 @@ function addToAssistant(messages: Message[], item: Item): void {
     messages.push({ role: 'assistant', content: null, ...fields });
     return;
   }
-  for (const [name, value] of Object.entries(fields)) last[name] = joined(last[name], value);
+  for (const [name, value] of Object.entries(fields)) last[name] = mergeField(last[name], value);
 }
 
 function assistantFields(item: Item): JsonObject | undefined {
   switch (item.type) {
     case 'message':
-      return { content: textOf(item.content) };
+      return { content: contentText(item.content) };
     case 'tool-call':
       return { tool_calls: [callOf(item)] };
     case 'reasoning':
-      return item.seal?.wire === 'openai-chat' ? thoughtFields(item.text, item.seal.data) : undefined;
+      return item.seal?.wire === 'openai-chat' ? thinkingFields(item.text, item.seal.data) : undefined;
     default:
       return undefined;
   }
 }
 
 function callOf(item: ItemOf<'tool-call'>): JsonObject {
-  const spoken = { name: item.name, arguments: item.arguments || '{}' };
+  const functionCall = { name: item.name, arguments: item.arguments || '{}' };
   const extra = item.seal?.wire === 'openai-chat' ? item.seal.data : {};
-  return { id: item.callId, type: 'function', function: spoken, ...extra };
+  return { id: item.callId, type: 'function', function: functionCall, ...extra };
 }
 
-/** Thoughts go back to where the vendor put them. */
-function thoughtFields(text: string, data: JsonObject): JsonObject {
+/** Sends thinking back in the field in which the vendor sent it. */
+function thinkingFields(text: string, data: JsonObject): JsonObject {
   if (data.field === 'content')
     return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] };
   const details = Array.isArray(data.details) ? { reasoning_details: data.details } : {};
   return { [data.field === 'reasoning' ? 'reasoning' : 'reasoning_content']: text, ...details };
 }
 
-function joined(before: unknown, more: unknown): unknown {
+function mergeField(before: unknown, more: unknown): unknown {
   if (typeof before === 'string' && typeof more === 'string') return before + more;
-  if (typeof before === 'string' && before !== '') return joined([{ type: 'text', text: before }], more);
+  if (typeof before === 'string' && before !== '') return mergeField([{ type: 'text', text: before }], more);
   if (Array.isArray(before))
     return [...before, ...(Array.isArray(more) ? more : [{ type: 'text', text: more }])];
   return more;
 }
 
 function contentOf(content: readonly Content[]): unknown {
-  return content.every((part) => part.type === 'text') ? textOf(content) : content.map(partOf);
+  return content.every((part) => part.type === 'text') ? contentText(content) : content.map(partOf);
 }
 
 function partOf(part: Content): JsonObject {

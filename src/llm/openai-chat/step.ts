@@ -4,37 +4,37 @@ import {
   addUsage,
   closeBlock,
   deltaEvent,
-  fillBlock,
+  appendToBlock,
   findBlock,
   newAnswer,
   openBlock,
   type Step,
   type StepEvent,
-  start,
+  startAnswer,
   trace,
 } from '../answer.ts';
 import type { Seal, StopReason } from '../event.ts';
-import { failureIn } from '../failure.ts';
+import { failureFromBody } from '../failure.ts';
 import { type Calls, NO_CALLS, readCalls } from './calls.ts';
 import {
   type Chunk,
   DONE,
-  finishReasonIn,
+  parseFinishReason,
   type Frame,
   STOP_REASONS,
-  textIn,
-  thoughtIn,
+  contentText,
+  parseThinking,
   usageOf,
-} from './wire.ts';
+} from './frame.ts';
 
 /**
- * The wire marks no block ends. Thoughts end where text or a call begins, text ends where a call begins, and calls stay
- * open until the finish, because their fragments may be interleaved.
+ * The API does not mark the end of a block. Thinking ends where text or a call starts, text ends where a call starts, and
+ * calls stay open until the finish, because their fragments may be interleaved.
  */
 export interface State extends Answer {
-  /** Where the vendor put its thoughts, which is where it wants them back. */
+  /** The field in which the vendor sent its thinking; it must be sent back there. */
   readonly thoughtField: string;
-  /** OpenRouter's structured thoughts, sent back as they came. */
+  /** OpenRouter's structured thinking, sent back unchanged. */
   readonly thoughtDetails: readonly unknown[];
   readonly refused: boolean;
   readonly calls: Calls;
@@ -47,42 +47,42 @@ export function initial(seed: string): State {
 export function step(state: State, frame: Frame): Step<State> {
   const out: StepEvent[] = [];
   if (frame !== DONE) return [readChunk(state, frame, out), out];
-  const ended = state.stop === undefined ? finish(state, '', out) : state;
-  return [{ ...ended, done: true }, out];
+  const finished = state.stop === undefined ? finish(state, '', out) : state;
+  return [{ ...finished, done: true }, out];
 }
 
 function readChunk(state: State, chunk: Chunk, out: StepEvent[]): State {
   let next = countUsage(state, chunk);
   const error = chunk.error ?? objectOf(chunk.x_groq).error;
   if (error !== undefined && error !== null) {
-    out.push({ type: 'error', ...failureIn(chunk.error ? chunk : { error }) });
+    out.push({ type: 'error', ...failureFromBody(chunk.error ? chunk : { error }) });
     return next;
   }
   if (chunk.object === 'error') {
-    out.push({ type: 'error', ...failureIn(chunk) });
+    out.push({ type: 'error', ...failureFromBody(chunk) });
     return next;
   }
   const choices = arrayOf(chunk.choices);
-  // Azure's first chunk tells what its filter thinks of the prompt, and nothing of the answer.
+  // Azure's first chunk holds only the result of the prompt filter.
   if (!next.started && (choices.length > 0 || chunk.id || chunk.model)) {
-    next = start(next, out, { id: stringOf(chunk.id), model: stringOf(chunk.model) });
+    next = startAnswer(next, out, { id: stringOf(chunk.id), model: stringOf(chunk.model) });
   }
   for (const choice of choices) next = readChoice(next, objectOf(choice), out);
   return next;
 }
 
-/** Usage stands beside the choices, inside the first of them, or with Groq under a name of its own. */
+/** Usage is beside the choices, inside the first choice, or with Groq in `x_groq`. */
 function countUsage(state: State, chunk: Chunk): State {
   if (isObject(chunk.usage)) return addUsage(state, usageOf(chunk.usage));
-  const elsewhere = objectOf(chunk.x_groq).usage ?? objectOf(arrayOf(chunk.choices)[0]).usage;
-  return isObject(elsewhere) ? addUsage(state, usageOf(elsewhere)) : state;
+  const nested = objectOf(chunk.x_groq).usage ?? objectOf(arrayOf(chunk.choices)[0]).usage;
+  return isObject(nested) ? addUsage(state, usageOf(nested)) : state;
 }
 
 function readChoice(state: State, choice: JsonObject, out: StepEvent[]): State {
   const at = numberOf(choice.index) ?? 0;
   const delta = objectOf(choice.delta ?? choice.message);
-  let next = readThought(state, at, delta, out);
-  const text = textIn(delta.content);
+  let next = readThinking(state, at, delta, out);
+  const text = contentText(delta.content);
   if (text !== '') next = readText(next, at, text, out);
   const refusal = stringOf(delta.refusal);
   if (refusal !== '') next = { ...readText(next, at, refusal, out), refused: true };
@@ -90,29 +90,29 @@ function readChoice(state: State, choice: JsonObject, out: StepEvent[]): State {
     delta.tool_calls ??
     (isObject(delta.function_call) ? { index: 0, function: delta.function_call } : undefined);
   if (isObject(calls) || (Array.isArray(calls) && calls.length > 0)) {
-    next = readCalls(closeBlock(endThought(next, at, out), out, at), at, calls, out);
+    next = readCalls(closeBlock(endThinking(next, at, out), out, at), at, calls, out);
   }
-  if (out.length === 0 && DROPPED.some((field) => delta[field]))
-    out.push(trace('openai-chat: content of no kind we know', delta));
-  const reason = finishReasonIn(choice);
+  if (out.length === 0 && IGNORED_FIELDS.some((field) => delta[field]))
+    out.push(trace('openai-chat: unknown kind of content', delta));
+  const reason = parseFinishReason(choice);
   return reason === '' ? next : finish(next, reason, out);
 }
 
-/** What some vendors send beside text and calls: it is nothing that can be sent back. */
-const DROPPED = ['images', 'audio', 'annotations', 'citations', 'executed_tools'] as const;
+/** Fields that some vendors send and that cannot be sent back. */
+const IGNORED_FIELDS = ['images', 'audio', 'annotations', 'citations', 'executed_tools'] as const;
 
-function readThought(state: State, at: number, delta: JsonObject, out: StepEvent[]): State {
-  const { text, field } = thoughtIn(delta);
+function readThinking(state: State, at: number, delta: JsonObject, out: StepEvent[]): State {
+  const { text, field } = parseThinking(delta);
   let next = state;
   if (text !== '') {
-    next = fillBlock(next, out, thoughtKey(at), { type: 'thinking', text }, { blockType: 'thinking' });
+    next = appendToBlock(next, out, thinkingKey(at), { type: 'thinking', text }, { blockType: 'thinking' });
     if (next.thoughtField !== field) next = { ...next, thoughtField: field };
   }
   const details = arrayOf(delta.reasoning_details);
   if (details.length === 0) return next;
-  // A thought that is all encrypted has no text, and still has to be sent back.
-  if (findBlock(next, thoughtKey(at)) === undefined)
-    next = openBlock(next, out, thoughtKey(at), { blockType: 'thinking' });
+  // Fully encrypted thinking has no text, but must still be sent back.
+  if (findBlock(next, thinkingKey(at)) === undefined)
+    next = openBlock(next, out, thinkingKey(at), { blockType: 'thinking' });
   return {
     ...next,
     thoughtField: next.thoughtField || 'reasoning',
@@ -126,11 +126,11 @@ function readText(state: State, at: number, text: string, out: StepEvent[]): Sta
     out.push(deltaEvent(block.index, { type: 'text', text }));
     return state;
   }
-  return fillBlock(endThought(state, at, out), out, at, { type: 'text', text }, { blockType: 'text' });
+  return appendToBlock(endThinking(state, at, out), out, at, { type: 'text', text }, { blockType: 'text' });
 }
 
-function endThought(state: State, at: number, out: StepEvent[]): State {
-  const key = thoughtKey(at);
+function endThinking(state: State, at: number, out: StepEvent[]): State {
+  const key = thinkingKey(at);
   if (findBlock(state, key) === undefined) return state;
   const seal = sealOf(state);
   return { ...closeBlock(state, out, key, seal ? { seal } : {}), thoughtDetails: [] };
@@ -158,7 +158,7 @@ function calls(state: State) {
   return Object.values(state.calls.byKey);
 }
 
-/** Google's signatures travel this way through its compatible endpoint. */
+/** Google sends its signatures this way on its compatible endpoint. */
 function callSeal(state: State, key: number | string): Seal | undefined {
   const extra = state.calls.byKey[key]?.extra;
   return extra === undefined ? undefined : { wire: 'openai-chat', data: { extra_content: extra } };
@@ -167,9 +167,9 @@ function callSeal(state: State, key: number | string): Seal | undefined {
 function stopReasonOf(state: State, reason: string): StopReason {
   const known = STOP_REASONS[reason.toLowerCase()] ?? 'other';
   if (state.refused && known === 'end-turn') return 'refusal';
-  // Several servers say "stop", or nothing, although they ask for tools.
-  const vague = known === 'end-turn' || reason === '';
-  return vague && state.callIds.length > 0 ? 'tool-use' : known;
+  // Several servers send "stop", or no reason, although the answer has tool calls.
+  const isUnspecific = known === 'end-turn' || reason === '';
+  return isUnspecific && state.callIds.length > 0 ? 'tool-use' : known;
 }
 
-const thoughtKey = (at: number): string => `${at}/thought`;
+const thinkingKey = (at: number): string => `${at}/thought`;

@@ -1,15 +1,15 @@
 import { isObject, type JsonObject } from '../../base/index.ts';
 import type { Content, Item, LlmRequest, ToolChoice, ItemOf } from '../request.ts';
-import { textOf } from '../request.ts';
+import { contentText } from '../request.ts';
 import { resultText } from '../tool-arguments.ts';
 
 /**
- * Our request as the body of a Responses API call; nothing is stored at the provider, so thoughts travel encrypted.
- * The API has no stop sequences.
+ * Converts our request to the body of a Responses API call. Nothing is stored at the provider, so reasoning is sent back
+ * encrypted. The API has no stop sequences.
  */
 export function lower(request: LlmRequest): JsonObject {
   const { tools, temperature, maxTokens, thinking } = request;
-  const reasons = isReasoningModel(request.model) || (thinking !== undefined && thinking !== 'off');
+  const isReasoning = isReasoningModel(request.model) || (thinking !== undefined && thinking !== 'off');
   return {
     model: request.model,
     stream: true,
@@ -19,8 +19,8 @@ export function lower(request: LlmRequest): JsonObject {
     ...(tools?.length ? { tools: toolsOf(request) } : {}),
     ...(tools?.length && request.toolChoice ? { tool_choice: toolChoiceOf(request.toolChoice) } : {}),
     ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
-    ...(temperature === undefined || reasons ? {} : { temperature }),
-    ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...(temperature === undefined || isReasoning ? {} : { temperature }),
+    ...(isReasoning ? { include: ['reasoning.encrypted_content'] } : {}),
     ...reasoningOf(request),
   };
 }
@@ -32,7 +32,7 @@ function isReasoningModel(model: string): boolean {
 function reasoningOf({ model, thinking }: LlmRequest): JsonObject {
   if (thinking === undefined) return {};
   if (thinking !== 'off') return { reasoning: { effort: thinking, summary: 'auto' } };
-  // Only from 5.1 on can reasoning be switched off; before, the least is as near as it gets.
+  // Reasoning can be disabled from 5.1 on; older models get the lowest effort.
   if (/^gpt-5\.[1-9]/.test(model)) return { reasoning: { effort: 'none' } };
   return isReasoningModel(model)
     ? { reasoning: { effort: model.startsWith('gpt-5') ? 'minimal' : 'low' } }
@@ -63,7 +63,7 @@ function inputOf(item: Item): readonly JsonObject[] {
     case 'tool-result':
       return [{ type: 'function_call_output', call_id: item.callId, output: outputOf(item) }];
     case 'reasoning':
-      return item.seal?.wire === 'openai-responses' ? thoughtOf(item.seal.data) : [];
+      return item.seal?.wire === 'openai-responses' ? reasoningItem(item.seal.data) : [];
     case 'opaque':
       return item.seal.wire === 'openai-responses' && isObject(item.seal.data.item)
         ? [item.seal.data.item]
@@ -72,7 +72,7 @@ function inputOf(item: Item): readonly JsonObject[] {
 }
 
 function assistantMessage({ content, seal }: ItemOf<'message'>): readonly JsonObject[] {
-  const text = textOf(content);
+  const text = contentText(content);
   const phase = seal?.wire === 'openai-responses' && seal.data.phase ? { phase: seal.data.phase } : {};
   return text === ''
     ? []
@@ -98,12 +98,12 @@ function callOf(item: ItemOf<'tool-call'>): JsonObject {
 
 function outputOf({ content, isError }: ItemOf<'tool-result'>): unknown {
   const hasImage = content.some((part) => part.type === 'image');
-  return hasImage ? content.map(partOf) : resultText(textOf(content), isError);
+  return hasImage ? content.map(partOf) : resultText(contentText(content), isError);
 }
 
-/** With nothing stored at the provider, a thought can only be sent back with its encrypted content. */
-function thoughtOf({ id, summary, content, encrypted_content }: JsonObject): readonly JsonObject[] {
+/** Reasoning can only be sent back with its encrypted content, because nothing is stored at the provider. */
+function reasoningItem({ id, summary, content, encrypted_content }: JsonObject): readonly JsonObject[] {
   if (typeof encrypted_content !== 'string') return [];
-  const kept = Array.isArray(content) && content.length > 0 ? { content } : {};
-  return [{ type: 'reasoning', id, summary, ...kept, encrypted_content }];
+  const contentField = Array.isArray(content) && content.length > 0 ? { content } : {};
+  return [{ type: 'reasoning', id, summary, ...contentField, encrypted_content }];
 }

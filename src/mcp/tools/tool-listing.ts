@@ -6,7 +6,7 @@ import {
   objectOf,
   PolypodError,
   stringOf,
-  tooDeep,
+  tooDeepMessage,
 } from '../../base/index.ts';
 
 /** A tool as listed by its server. */
@@ -79,7 +79,7 @@ export const UNPARSED: StandardSchemaV1<unknown, unknown> = {
 /** Returns the answer, or throws if it is nested too deep for the recursive code that reads it later. */
 export function checkDepth(answer: unknown): unknown {
   if (!isValueDeeperThan(MESSAGE_DEPTH, answer)) return answer;
-  throw new PolypodError('tool-failed', `its answer is nested too deep: ${tooDeep()}`);
+  throw new PolypodError('tool-failed', `its answer is nested too deep: ${tooDeepMessage()}`);
 }
 
 function listedTool(value: unknown): readonly ListedTool[] {

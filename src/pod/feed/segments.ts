@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { type AppendLog, beginFeed, type Feed, type Files, fileFailure } from '../../store/index.ts';
+import { type AppendLog, createFeedNow, type Feed, type Files, fileFailure } from '../../store/index.ts';
 import { cutFile, isRemoved, closeSegment, syncFile, syncFileAndName } from './disk.ts';
 import { type Held, hold } from './held.ts';
 import { withoutDamaged, withoutLost } from './mend.ts';
@@ -221,7 +221,7 @@ export class Segments {
     const { older, current } = this.#held;
     if (current === undefined) this.#makeDirectory();
     const { path } = segmentAt(this.#directory, firstSeq);
-    const begun = beginFeed(path, { sessionId, firstSeq, files, guard });
+    const begun = createFeedNow(path, { sessionId, firstSeq, files, guard });
     closeSegment(current);
     this.#held = {
       ...this.#held,

@@ -1,4 +1,4 @@
-import { type PolypodError, ReaderTooSlow } from '../../base/index.ts';
+import { type PolypodError, ReaderTooSlowError } from '../../base/index.ts';
 import type { EventBatch } from './batch.ts';
 
 /**
@@ -73,6 +73,6 @@ export class Watcher<Fact> {
 
   #behind(): PolypodError {
     const message = `more than ${this.#limit} events were waiting to be read; watch again after ${this.#lastTaken}`;
-    return new ReaderTooSlow(message);
+    return new ReaderTooSlowError(message);
   }
 }

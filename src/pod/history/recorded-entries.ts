@@ -1,4 +1,4 @@
-import { type JsonObject, objectIn } from '../../base/index.ts';
+import { type JsonObject, parseObject } from '../../base/index.ts';
 import { encodeEntry, type Entry, type SessionTree } from '../session/index.ts';
 
 /** Entries of a session as JSON objects, in file order. */
@@ -14,7 +14,7 @@ export function entriesAfter(tree: SessionTree, after: string | undefined): Reco
   const at = after === undefined ? -1 : entries.findIndex(({ id }) => id === after);
   if (after !== undefined && at < 0) return undefined;
   return {
-    entries: entries.slice(at + 1).map((entry) => objectIn(encodeEntry(entry)) ?? {}),
+    entries: entries.slice(at + 1).map((entry) => parseObject(encodeEntry(entry)) ?? {}),
     leafId: tree.leafId,
   };
 }
@@ -45,5 +45,5 @@ export function entryNodes(tree: SessionTree): readonly EntryNode[] {
 
 function entryJson(entry: Entry): string {
   // A line of another program may contain white space that would end a line of ours.
-  return entry.type === 'unknown' ? JSON.stringify(objectIn(entry.raw) ?? {}) : encodeEntry(entry);
+  return entry.type === 'unknown' ? JSON.stringify(parseObject(entry.raw) ?? {}) : encodeEntry(entry);
 }

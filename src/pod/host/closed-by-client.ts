@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { objectIn } from '../../base/index.ts';
+import { parseObject } from '../../base/index.ts';
 import type { Files } from '../../store/index.ts';
 
 /** Whether the last event of a session is that a client closed it. Reads the feed, if that event still exists. */
@@ -14,7 +14,7 @@ export function wasClosed(files: Files, feed: string): boolean {
   const records = files
     .readText(join(feed, last))
     .split('\n')
-    .map((line) => objectIn(line)?.type)
+    .map((line) => parseObject(line)?.type)
     .filter((type) => type !== undefined && type !== 'rest');
   return records.at(-1) === 'closed';
 }

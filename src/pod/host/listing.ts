@@ -1,5 +1,5 @@
-import { beginningOf, stringOf } from '../../base/index.ts';
-import { type Item, textOf } from '../../llm/index.ts';
+import { truncateText, stringOf } from '../../base/index.ts';
+import { type Item, contentText } from '../../llm/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { Row } from '../catalogue/index.ts';
 import { approvalRows } from './approval-rows.ts';
@@ -111,14 +111,14 @@ function reasonOf(outcome: RunOutcome): string | undefined {
         ? outcome.message
         : undefined;
   if (message === undefined || message.length <= LONGEST_REASON) return message;
-  return `${beginningOf(message, LONGEST_REASON)}…`;
+  return `${truncateText(message, LONGEST_REASON)}…`;
 }
 
 const LONGEST_REASON = 2_000;
 
 function isFrom(role: 'user' | 'assistant') {
   return (item: Item): boolean =>
-    item.type === 'message' && item.role === role && textOf(item.content) !== '';
+    item.type === 'message' && item.role === role && contentText(item.content) !== '';
 }
 
 const LONGEST = 200;
@@ -126,11 +126,11 @@ const LONGEST = 200;
 /** On one line. */
 function shortened(item: Item | undefined): string | undefined {
   if (item?.type !== 'message') return undefined;
-  const line = textOf(item.content)
+  const line = contentText(item.content)
     .slice(0, LONGEST * 4)
     .replaceAll(/\s+/g, ' ')
     .trim();
-  return beginningOf(line, LONGEST);
+  return truncateText(line, LONGEST);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { uuidv7 } from '../../base/index.ts';
-import { textOf } from '../../llm/index.ts';
+import { contentText } from '../../llm/index.ts';
 import type { Row } from '../catalogue/index.ts';
 import { readWhole } from '../journal/index.ts';
 import type { PodCache } from './pod-cache.ts';
@@ -119,7 +119,7 @@ function firstText(entries: readonly Entry[], role: 'user' | 'assistant'): strin
   for (const entry of entries) {
     if (entry.type !== 'message' || entry.message.role !== role) continue;
     const text = itemsOf(entry.message)
-      .map((item) => (item.type === 'message' ? textOf(item.content) : ''))
+      .map((item) => (item.type === 'message' ? contentText(item.content) : ''))
       .join('');
     if (text.trim() !== '') return text;
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/index.ts';
-import { type Item, type StopReason, textOf, type Wire, type ItemOf } from '../../llm/index.ts';
+import { type Item, type StopReason, contentText, type ProviderApi, type ItemOf } from '../../llm/index.ts';
 import type { ModelChoice } from '../session/index.ts';
 import {
   type AgentMessage,
@@ -37,7 +37,7 @@ import type { PodSettings } from '../settings.ts';
 export interface Recorded {
   readonly now: () => number;
   /** The current model. */
-  readonly model: () => ModelChoice & { readonly wire: Wire };
+  readonly model: () => ModelChoice & { readonly wire: ProviderApi };
   readonly totals: () => Totals;
   readonly settings: () => PodSettings;
   /** Whether an approval of a call of the turn is pending. */
@@ -202,7 +202,7 @@ export class Recorder {
   #inputBody({ customType }: PodFactOf<'input'>, item: ItemOf<'message'>): Body {
     return customType === undefined
       ? { type: 'message', message: inputMessage(item, this.#known.now()) }
-      : { type: 'custom_message', customType, content: textOf(item.content), display: false };
+      : { type: 'custom_message', customType, content: contentText(item.content), display: false };
   }
 
   #say(items: number, { id }: Entry): void {

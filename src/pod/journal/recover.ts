@@ -1,6 +1,6 @@
 import type { Item } from '../../llm/index.ts';
 import { errorOutput, type ToolOutput } from '../../tools/index.ts';
-import { type Finished, NO_TOTALS } from '../../worker/index.ts';
+import { type CallOutcome, NO_TOTALS } from '../../worker/index.ts';
 import type { PodFact } from '../event.ts';
 import type { Segments } from '../feed/index.ts';
 import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
@@ -133,8 +133,8 @@ export function finishedCalls(
   { earlyResults, placedResults }: Restored,
   drafts: readonly UnnumberedEvent[],
   open: readonly OpenCall[],
-): ReadonlyMap<string, Finished> {
-  const finished = new Map<string, Finished>();
+): ReadonlyMap<string, CallOutcome> {
+  const finished = new Map<string, CallOutcome>();
   for (const { callId } of open) {
     const item = placedResults.get(callId) ?? earlyResults.get(callId)?.item;
     if (item?.type === 'tool-result') {

@@ -1,6 +1,6 @@
 import { type JsonObject, numberOf, objectOf, shape, stringOf } from '../../base/index.ts';
 import { type FailureKind, type Item, THINKING_LEVELS, type ItemOf } from '../../llm/index.ts';
-import { type Measured, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
+import { type ContextMeasurement, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
 import { readRecordedReceipt, type RecordedReceipt } from '../receipts.ts';
@@ -48,7 +48,7 @@ export interface Restored {
   readonly totals: Totals | undefined;
   readonly receipts: readonly RecordedReceipt[];
   /** The number of context tokens at the last answer. */
-  readonly measured?: Measured;
+  readonly measured?: ContextMeasurement;
   /** The highest number of an entry. */
   readonly lastSeq: number;
   /** Another program has appended entries, or a power cut has lost part of an event: the feed does not match. */
@@ -103,7 +103,7 @@ function lastResultsIn(items: readonly Item[]): readonly ResultItem[] {
 }
 
 /** The token count of the last answer, if no compaction followed. An interrupted answer may have no count, and has no items. */
-function measuredOn(tree: SessionTree, entryIds: readonly string[]): Measured | undefined {
+function measuredOn(tree: SessionTree, entryIds: readonly string[]): ContextMeasurement | undefined {
   const path = tree.path();
   const at = path.findLastIndex((entry) => entry.type === 'compaction' || inputTokensOf(entry) !== undefined);
   const last = path[at];

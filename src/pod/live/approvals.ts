@@ -1,6 +1,6 @@
 import { messageOf, onAbort, PolypodError } from '../../base/index.ts';
 import type { Rule } from '../../tools/index.ts';
-import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../../worker/index.ts';
+import type { PermissionAnswer, PermissionQuestion, ChangedCallVerdict } from '../../worker/index.ts';
 import type { Caller, PodCommandOf, Limit } from '../command.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
@@ -21,7 +21,7 @@ export interface ApprovalsParts {
   readonly newId: () => string;
   readonly policy: DeadlinePolicy;
   /** Checks other arguments with the policy, for a call that no run of this process waits for. */
-  readonly reconsider: (tool: string, args: string) => Promise<Reconsidered>;
+  readonly reconsider: (tool: string, args: string) => Promise<ChangedCallVerdict>;
   /** Why the limit does not allow a call; undefined if it does. */
   readonly beyond: (limit: Limit, tool: string, args: string) => Promise<string | undefined>;
   /** A deadline has passed. A call that waits in this process already has its answer. */
@@ -196,7 +196,7 @@ export class Approvals {
 
   async #reconsider({ approvalId, tool }: Approval, args: string): Promise<Rule | undefined> {
     const live = this.#live.get(approvalId);
-    const again = await (live?.question.reconsider(args) ?? this.#parts.reconsider(tool, args));
+    const again = await (live?.question.judgeChangedCall(args) ?? this.#parts.reconsider(tool, args));
     if ('refused' in again)
       throw new PolypodError('denied', `the changed arguments are denied: ${again.refused}`);
     return again.rule;

@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf } from '../../base/index.ts';
-import type { Remedy } from '../../store/index.ts';
+import type { RecoveryMethod } from '../../store/index.ts';
 import type { Entry, Header } from '../session/index.ts';
 
 /** The readable parts of a session file, in file order. */
@@ -18,7 +18,7 @@ export interface RawLine {
   /** Whether it has a checksum. */
   readonly isSealed: boolean;
   /** Set if the line was restored. */
-  readonly remedy?: Remedy;
+  readonly remedy?: RecoveryMethod;
 }
 
 /** Bytes that could not be restored. */

@@ -1,4 +1,4 @@
-import { type Files, type Piece, readLines, salvage } from '../../store/index.ts';
+import { type Files, type SalvagedPiece, readLines, salvage } from '../../store/index.ts';
 import { parseLine } from '../session/index.ts';
 import { describeBytes, isLine, type Part, type RawLine } from './part.ts';
 
@@ -68,8 +68,8 @@ function partsIn(bytes: Buffer, { from, line }: Region, isAtEnd: boolean): reado
 }
 
 /** Joins adjacent lost lines into one loss. */
-function joinedLosses(pieces: readonly Piece[]): readonly Piece[] {
-  const joined: Piece[] = [];
+function joinedLosses(pieces: readonly SalvagedPiece[]): readonly SalvagedPiece[] {
+  const joined: SalvagedPiece[] = [];
   for (const piece of pieces) {
     const last = joined.at(-1);
     if (last?.kind === 'lost' && piece.kind === 'lost' && last.to === piece.from)

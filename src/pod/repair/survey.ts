@@ -1,4 +1,4 @@
-import { type Files, isUnfinished, type LogLine, readLines, verifyLine } from '../../store/index.ts';
+import { type Files, isIncompleteRecord, type LogLine, readLines, verifyLine } from '../../store/index.ts';
 import { type Header, isReadable, parseLine } from '../session/index.ts';
 import { isWellFormed } from './part.ts';
 
@@ -96,7 +96,7 @@ class Surveyor {
     else if (status === 'torn' && verifyLine(bytes) !== 'corrupt')
       // Only its newline is missing, which is added when the file is opened.
       this.#takeText(bytes.toString(), 'unverified');
-    else if (status === 'torn' && isUnfinished(bytes))
+    else if (status === 'torn' && isIncompleteRecord(bytes))
       this.#note('unfinished', 'unfinished: cut off when the session is opened next');
     else if (bytes.toString().trim() !== '') {
       this.#note('corrupt', 'not what was written');

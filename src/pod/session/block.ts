@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, MESSAGE_DEPTH, objectOf, stringOf, tryParse } from '../../base/index.ts';
-import type { Item, Seal, Wire } from '../../llm/index.ts';
+import type { Item, Seal, ProviderApi } from '../../llm/index.ts';
 
 /** pi's and xcsh's names of the provider API that produced an answer. */
-export function apiOf(wire: Wire): string {
+export function apiOf(wire: ProviderApi): string {
   return APIS[wire];
 }
 
-const APIS: Readonly<Record<Wire, string>> = {
+const APIS: Readonly<Record<ProviderApi, string>> = {
   anthropic: 'anthropic-messages',
   'openai-chat': 'openai-completions',
   'openai-responses': 'openai-responses',
@@ -15,7 +15,7 @@ const APIS: Readonly<Record<Wire, string>> = {
   ollama: 'ollama',
 };
 
-const WIRE_BY_API: ReadonlyMap<string, Wire> = new Map([
+const WIRE_BY_API: ReadonlyMap<string, ProviderApi> = new Map([
   ['anthropic-messages', 'anthropic'],
   ['openai-completions', 'openai-chat'],
   ['openai-responses', 'openai-responses'],
@@ -118,7 +118,7 @@ function signed(key: string, signature: unknown): JsonObject {
   return typeof signature === 'string' && signature !== '' ? { [key]: signature } : {};
 }
 
-function signatureOf(data: JsonObject, wire: Wire | undefined): unknown {
+function signatureOf(data: JsonObject, wire: ProviderApi | undefined): unknown {
   switch (wire) {
     case 'anthropic':
     case 'gemini':
@@ -140,7 +140,7 @@ interface Sealed {
   readonly seal?: Seal;
 }
 
-function textSeal(signature: string, wire: Wire | undefined): Sealed {
+function textSeal(signature: string, wire: ProviderApi | undefined): Sealed {
   if (signature === '') return {};
   if (wire === 'gemini') return { seal: { wire, data: { signature } } };
   if (wire !== 'openai-responses') return {};
@@ -148,7 +148,7 @@ function textSeal(signature: string, wire: Wire | undefined): Sealed {
   return typeof phase === 'string' ? { seal: { wire, data: { phase } } } : {};
 }
 
-function thoughtSeal(signature: string, wire: Wire | undefined): Sealed {
+function thoughtSeal(signature: string, wire: ProviderApi | undefined): Sealed {
   if (wire === 'ollama') return { seal: { wire, data: {} } };
   if (signature === '' || wire === undefined) return {};
   if (wire === 'openai-chat') return { seal: { wire, data: { field: signature } } };
@@ -160,7 +160,7 @@ function thoughtSeal(signature: string, wire: Wire | undefined): Sealed {
 }
 
 /** Calls that Gemini made without a signature are still its own; a foreign call would need a marker. */
-function callSeal(signature: string, wire: Wire | undefined): Sealed {
+function callSeal(signature: string, wire: ProviderApi | undefined): Sealed {
   if (wire !== 'gemini') return {};
   return { seal: { wire, data: signature === '' ? {} : { signature } } };
 }

@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
-import type { Cost, Item, StopReason, Usage, Wire, ItemOf } from '../../llm/index.ts';
+import type { Cost, Item, StopReason, Usage, ProviderApi, ItemOf } from '../../llm/index.ts';
 import { interruptedItems } from '../../worker/index.ts';
 import { apiOf, callIdOf, itemOfBlock } from './block.ts';
 import { encodeContent, readContent } from './content.ts';
@@ -13,7 +13,7 @@ export type FileStopReason = 'stop' | 'length' | 'toolUse' | 'error' | 'aborted'
 
 /** An answer without its items. */
 export interface Answer {
-  readonly wire: Wire;
+  readonly wire: ProviderApi;
   readonly provider: string;
   readonly model: string;
   readonly stopReason: FileStopReason;

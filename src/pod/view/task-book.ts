@@ -1,5 +1,5 @@
-import { beginningOf } from '../../base/index.ts';
-import { type Content, textOf } from '../../llm/index.ts';
+import { truncateText } from '../../base/index.ts';
+import { type Content, contentText } from '../../llm/index.ts';
 import type { RunOutcome } from '../../worker/index.ts';
 import type { Queued, RunPurpose } from '../event.ts';
 
@@ -35,7 +35,7 @@ export class TaskIndex {
   describe(taskId: string | undefined, content: readonly Content[]): void {
     const task = this.#tasks.get(taskId ?? '');
     if (taskId === undefined || task === undefined || task.prompt !== undefined) return;
-    this.set(taskId, { ...task, prompt: beginningOf(textOf(content), LONGEST_PROMPT) });
+    this.set(taskId, { ...task, prompt: truncateText(contentText(content), LONGEST_PROMPT) });
   }
 
   deny(taskId: string | undefined): void {

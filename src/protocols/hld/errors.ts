@@ -1,7 +1,7 @@
 import {
   asPolypodError,
   type ErrorCode,
-  errorText,
+  truncateErrorMessage,
   isObject,
   messageOf,
   PolypodError,
@@ -27,7 +27,7 @@ export function rpcErrorOf(thrown: unknown): RpcError {
   const field = isObject(cause) && typeof cause.field === 'string' ? cause.field : undefined;
   return {
     code: CODES[code],
-    message: errorText(message),
+    message: truncateErrorMessage(message),
     ...(field === undefined ? {} : { data: { field } }),
   };
 }

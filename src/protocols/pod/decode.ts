@@ -13,7 +13,7 @@ import {
   asPolypodError,
   isObject,
   type JsonObject,
-  nearest,
+  nearestMatch,
   PolypodError,
   readMessage,
   shape,
@@ -78,8 +78,8 @@ type ReadParams = (method: string, params: unknown) => Request;
 
 const text = shape.text();
 const none = shape.fields({}, {});
-const image = shape.open(shape.fields({ media_type: MEDIA_TYPE, data: BASE64 }, {}));
-const todo = shape.open(shape.fields({ content: text, status: shape.choice(TODO_STATUSES) }, {}));
+const image = shape.withUnknownKeys(shape.fields({ media_type: MEDIA_TYPE, data: BASE64 }, {}));
+const todo = shape.withUnknownKeys(shape.fields({ content: text, status: shape.choice(TODO_STATUSES) }, {}));
 /** The text, and its images. */
 const message = { input: text } as const;
 const pictures = { images: shape.listOf(image) } as const;
@@ -108,7 +108,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   subscribe: taking(
     shape.fields(
       {},
-      { after: shape.count(0), name: shape.text('a name of at most 200 characters', isShort) },
+      { after: shape.integerFrom(0), name: shape.text('a name of at most 200 characters', isShort) },
     ),
     (params) => ({ type: 'subscribe', ...params }),
   ),
@@ -160,7 +160,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   branch: taking(shape.fields({ entry_id: text }, {}), ({ entry_id }) =>
     command('branch', { entryId: entry_id }),
   ),
-  shell: taking(shape.fields({ command: text }, { private: shape.flag }), (params) =>
+  shell: taking(shape.fields({ command: text }, { private: shape.boolean }), (params) =>
     command('shell', params),
   ),
   abort_shell: taking(shape.fields({}, { shell_id: text }), ({ shell_id }) =>
@@ -170,7 +170,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
     command('set-todos', params),
   ),
   tool_result: taking(
-    shape.fields({ call_id: text, output: shape.anyText }, { is_error: shape.flag }),
+    shape.fields({ call_id: text, output: shape.anyText }, { is_error: shape.boolean }),
     ({ call_id, output, is_error }) =>
       command('tool-result', {
         callId: call_id,
@@ -186,11 +186,11 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
 
 /** Unknown keys are ignored. The pod validates the contents of `set` and `overrides` and refuses unknown settings. */
 function taking<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadParams {
-  const known = shape.open(params);
+  const known = shape.withUnknownKeys(params);
   return (method, value) => {
     const problems: shape.Problem[] = [];
     const read = known.read(value, [], (problem) => problems.push(problem));
-    if (read === undefined) throw badRequest(shape.sentence(`params of ${method}`, problems));
+    if (read === undefined) throw badRequest(shape.problemsMessage(`params of ${method}`, problems));
     return make(read);
   };
 }
@@ -222,7 +222,7 @@ function isShort(name: string): boolean {
 
 function unknownMethod(method: string): PolypodError {
   const known = Object.keys(METHODS);
-  const guess = nearest(method, known);
+  const guess = nearestMatch(method, known);
   const hint = guess === undefined ? `there are ${known.join(', ')}` : `did you mean "${guess}"?`;
   return new PolypodError('unknown-method', `there is no method ${beginning(method)}: ${hint}`);
 }

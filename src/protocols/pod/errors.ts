@@ -1,4 +1,9 @@
-import { type ErrorCode, errorText, type PolypodError, WrongState } from '../../base/index.ts';
+import {
+  type ErrorCode,
+  truncateErrorMessage,
+  type PolypodError,
+  WrongStateError,
+} from '../../base/index.ts';
 import { KeyReused } from '../../pod/index.ts';
 import type { SeedErrorCode, WireErrorCode } from './wire.ts';
 import { toExtended, toPlain, type WireLine } from './encode/wire-lines.ts';
@@ -44,7 +49,12 @@ export interface Refusal {
 /** How a refused line is reported to a client. */
 export function refusalOf(error: PolypodError, method: string | undefined): Refusal {
   const [plain, extended] = codesOf(error, method);
-  return { plain, extended, message: errorText(error.message), isBroadcast: BROADCAST.has(extended) };
+  return {
+    plain,
+    extended,
+    message: truncateErrorMessage(error.message),
+    isBroadcast: BROADCAST.has(extended),
+  };
 }
 
 /** An error as lines for both kinds of clients. */
@@ -54,7 +64,7 @@ export function errorLines(error: PolypodError, method: string | undefined): rea
 }
 
 function codesOf(error: PolypodError, method = ''): readonly [WireErrorCode, WireErrorCode] {
-  const wrongState = error instanceof WrongState ? WRONG_STATES[method] : undefined;
+  const wrongState = error instanceof WrongStateError ? WRONG_STATES[method] : undefined;
   if (wrongState !== undefined) return [wrongState, wrongState];
   // A client that sends an idempotency key knows the extras.
   if (error instanceof KeyReused) return ['conflict', 'conflict'];

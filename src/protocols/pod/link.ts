@@ -4,7 +4,7 @@ import {
   type JsonObject,
   MESSAGE_DEPTH,
   PolypodError,
-  tooDeep,
+  tooDeepMessage,
 } from '../../base/index.ts';
 import type { Caller, Pod, Receipt } from '../../pod/index.ts';
 import type { Broadcast, Listener } from './broadcast.ts';
@@ -82,7 +82,7 @@ export class Link implements Listener {
   async call(request: JsonObject): Promise<void> {
     await this.#request(
       isValueDeeperThan(MESSAGE_DEPTH, request)
-        ? { request: new PolypodError('bad-request', `the request is nested too deep: ${tooDeep()}`) }
+        ? { request: new PolypodError('bad-request', `the request is nested too deep: ${tooDeepMessage()}`) }
         : decodeObject(request),
     );
   }

@@ -64,7 +64,7 @@ export function userContentIn(request: RpcCommand): UserContent {
 }
 
 function imageIn({ type }: RpcCommand, image: unknown): UserContent[number] {
-  const read = shape.open(IMAGE).read(image, [], () => {});
+  const read = shape.withUnknownKeys(IMAGE).read(image, [], () => {});
   if (read !== undefined) return { type: 'image', mediaType: read.mimeType, data: read.data };
   throw new PolypodError(
     'bad-request',

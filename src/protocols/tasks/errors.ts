@@ -1,4 +1,4 @@
-import { type ErrorCode, errorText, type PolypodError, shape } from '../../base/index.ts';
+import { type ErrorCode, truncateErrorMessage, type PolypodError, shape } from '../../base/index.ts';
 import { type HttpRefusal, httpRefusal, httpRefusalFrom } from '../../wire/index.ts';
 import type { ErrorReply } from './wire.ts';
 
@@ -25,7 +25,7 @@ export function wireError(error: PolypodError, requestId: string): WireError {
   const [status, word] = CODES[error.code];
   const refusal = httpRefusalFrom(error) ?? { status, code: word };
   const isBug = error.code === 'internal';
-  const message = isBug ? 'internal error: see the log entry with this request id' : errorText(error.message);
+  const message = isBug ? 'internal error: see the log entry with this request id' : truncateErrorMessage(error.message);
   const details = isBug ? { requestId } : refusal.details;
   return { ...refusal, body: { error: { code: refusal.code, message, ...(details && { details }) } } };
 }
@@ -58,7 +58,7 @@ export function readFields<T>(what: string, reader: shape.Shape<T>, value: unkno
   const read = reader.read(value, [], (problem) => problems.push(problem));
   if (read !== undefined) return read;
   const fields = problems.map(({ path, text }) => ({ field: path.join('.') || what, problem: text }));
-  throw httpRefusal(400, 'invalid_request', shape.sentence(what, problems), {
+  throw httpRefusal(400, 'invalid_request', shape.problemsMessage(what, problems), {
     details: { field: fields[0]?.field ?? what, fields },
   });
 }

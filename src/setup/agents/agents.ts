@@ -2,7 +2,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Audit } from '../../audit/index.ts';
 import { safeEnv, userName } from '../../base/index.ts';
-import { type Environment, referenceTo } from '../../llm/index.ts';
+import { type Environment, modelReference } from '../../llm/index.ts';
 import type { McpServerSpec, McpServerStatus } from '../../mcp/index.ts';
 import type { Agent, OpenAgent, Workplace } from '../../pod/index.ts';
 import {
@@ -21,53 +21,53 @@ import {
 import { systemPrompt } from '../../worker/index.ts';
 import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
-import { instructionsIn } from './instructions.ts';
-import { limiterFor } from './command-limits.ts';
+import { readInstructions } from './instructions.ts';
+import { createCommandLimiter } from './command-limits.ts';
 import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
 import type { ModelAccess } from '../models/model-access.ts';
 import { ownPaths, socketPaths } from './own-paths.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 import { PodMcpServers } from './pod-mcp-servers.ts';
-import { commandLedger, endLeftCommands } from './running-commands.ts';
+import { commandLedger, endOrphanedCommands } from './running-commands.ts';
 
 export interface AgentsOptions {
   readonly env: Environment;
-  /** This and the models are looked at for every run: they may have been loaded anew. */
+  /** Read for every run, like the models, because it can be reloaded. */
   readonly config: Config;
   readonly dataPaths: DataPaths;
   readonly models: ModelAccess;
   readonly version: string;
-  /** In place of what the configuration says. */
+  /** Overrides the configuration. */
   readonly mode?: PermissionMode | undefined;
   readonly allowPaths?: readonly string[];
   readonly sandbox?: boolean;
-  /** Beside those of the configuration. */
+  /** Added to those of the configuration. */
   readonly mcpServers?: readonly McpServerSpec[];
-  /** Added to what agents are told about themselves. */
+  /** Added to the system prompt. */
   readonly system?: string | undefined;
-  /** Files of ours that neither the environment nor the configuration names. */
+  /** Polypod's own files that neither the environment nor the configuration names. */
   readonly ownFiles?: () => readonly string[];
   readonly onServerChange?: (podId: string, status: McpServerStatus) => void;
-  /** Records the rules that people make. */
+  /** Records new rules. */
   readonly audit?: Audit | undefined;
 }
 
 /** Agents as the user has configured them: models by account, the built-in tools, MCP servers, permissions. */
 export function agentsFrom(options: AgentsOptions): OpenAgent {
-  let kept: Promise<SavedRules> | undefined;
-  let swept: Promise<unknown> | undefined;
+  let savedRules: Promise<SavedRules> | undefined;
+  let orphansEnded: Promise<unknown> | undefined;
   return async (place) => {
-    // Before a pod tells how its last calls ended.
-    await (swept ??= endLeftCommands(options.dataPaths));
-    return openAgent(options, place, await (kept ??= SavedRules.open(options.dataPaths.rulesFile)));
+    // Must finish before a pod reports how its last calls ended.
+    await (orphansEnded ??= endOrphanedCommands(options.dataPaths));
+    return openAgent(options, place, await (savedRules ??= SavedRules.open(options.dataPaths.rulesFile)));
   };
 }
 
 async function openAgent(
   options: AgentsOptions,
   { podId, cwd, todos, settings }: Workplace,
-  kept: SavedRules,
+  savedRules: SavedRules,
 ): Promise<Agent> {
   const { config, env, dataPaths, version } = options;
   const { permissions } = config;
@@ -75,34 +75,34 @@ async function openAgent(
   const toolEnv = safeEnv(env, { secret: secretEnv, pass: permissions.passEnv });
   const protectedPaths = await ownPaths({ env, dataPaths, config, files: options.ownFiles?.() ?? [] }, cwd);
   const fromHome = (path: string): string => path.replace(/^~(?=\/)/, dataPaths.home);
-  // Rules that a person makes here belong to this directory, wherever a link to it is.
+  // Rules belong to the real directory, also if a link to it is used.
   const project = await realpath(cwd).catch(() => cwd);
   const outputs = join(dataPaths.cacheDirectory, 'outputs', podId);
   const scope = (paths: readonly string[]): Promise<Scope> =>
-    scopeOf(cwd, outputs, [
+    createScope(cwd, outputs, [
       ...options.config.permissions.allowPaths,
       ...(options.allowPaths ?? []),
       ...paths,
     ]);
   await mkdir(outputs, { recursive: true, mode: 0o700 });
-  const { sandbox: settled } = config;
-  const usual: SandboxScope = {
+  const { sandbox: sandboxConfig } = config;
+  const defaultScope: SandboxScope = {
     writable: (await scope([])).write,
     mode: options.mode ?? permissions.mode ?? 'workspace-write',
   };
   const sandboxes =
-    options.sandbox === true || settled.enabled === true
+    options.sandbox === true || sandboxConfig.enabled === true
       ? await openSandboxes(
           {
             env: toolEnv,
             home: dataPaths.home,
-            hidden: [...protectedPaths, ...(settled.hide ?? []).map(fromHome)],
-            readable: [...(settled.read ?? []).map(fromHome), outputs],
-            shown: (settled.show ?? []).map(fromHome),
+            hidden: [...protectedPaths, ...(sandboxConfig.hide ?? []).map(fromHome)],
+            readable: [...(sandboxConfig.read ?? []).map(fromHome), outputs],
+            shown: (sandboxConfig.show ?? []).map(fromHome),
             passEnv: permissions.passEnv,
-            ...(settled.tmpBytes === undefined ? {} : { scratchBytes: settled.tmpBytes }),
+            ...(sandboxConfig.tmpBytes === undefined ? {} : { scratchBytes: sandboxConfig.tmpBytes }),
           },
-          usual,
+          defaultScope,
         )
       : undefined;
   const servers = new PodMcpServers([...config.mcpServers, ...(options.mcpServers ?? [])], {
@@ -121,7 +121,7 @@ async function openAgent(
           hidden: () =>
             options.config.daemon.allowAgentPeers === true ? [] : socketPaths({ env, dataPaths }),
         });
-  const own = [...builtinTools, todoTool(todos)];
+  const ownTools = [...builtinTools, todoTool(todos)];
   await options.models.choose();
   return {
     get defaultModel() {
@@ -130,18 +130,18 @@ async function openAgent(
     },
     model: async (choice) => {
       if (isCommandModel(choice)) return commandModel();
-      return options.models.choose(referenceTo({ account: choice.provider, id: choice.modelId }));
+      return options.models.choose(modelReference({ account: choice.provider, id: choice.modelId }));
     },
     tools: async () => {
       await mkdir(outputs, { recursive: true, mode: 0o700 });
-      return [...own, ...(await servers.tools(settings()))];
+      return [...ownTools, ...(await servers.tools(settings()))];
     },
     system: async () =>
       systemPrompt({
         cwd,
         platform: process.platform,
         today: new Date().toISOString().slice(0, 10),
-        instructions: settings().contextFiles === false ? [] : await instructionsIn(cwd),
+        instructions: settings().contextFiles === false ? [] : await readInstructions(cwd),
         addition: options.system,
       }),
     get mode() {
@@ -150,7 +150,7 @@ async function openAgent(
     get rules() {
       return options.config.permissions.rules;
     },
-    rulesOf: (person) => kept.rulesFor(person, project),
+    rulesOf: (person) => savedRules.rulesFor(person, project),
     sandboxed: sandboxes !== undefined,
     protectedPaths,
     fileFacts: fileFactsFor(toolEnv),
@@ -159,15 +159,15 @@ async function openAgent(
       env: toolEnv,
       scratch: outputs,
       sandbox: sandboxes?.around(
-        policy === undefined ? usual : { writable: policy.scope.write, mode: policy.mode },
+        policy === undefined ? defaultScope : { writable: policy.scope.write, mode: policy.mode },
       ),
       isolation,
-      limiter: limiterFor(options.config, toolEnv),
+      limiter: createCommandLimiter(options.config, toolEnv),
       record: (entry) => ledger.open({ podId, callId }, entry),
     }),
     interruptionNote: (callId) => orphanNote(ledger, podId, callId),
     remember: async (rule, person) => {
-      const { id } = await kept.keep(rule, person, project);
+      const { id } = await savedRules.save(rule, person, project);
       options.audit?.({
         event: 'rule.created',
         door: 'process',
@@ -181,11 +181,11 @@ async function openAgent(
   };
 }
 
-/** Outputs that were too long to show may be read on, although they are kept elsewhere. */
-async function scopeOf(cwd: string, outputs: string, paths: readonly string[]): Promise<Scope> {
-  const [scope, kept] = await Promise.all([
+/** The scope also allows reading the directory with the complete outputs of commands whose output was truncated. */
+async function createScope(cwd: string, outputs: string, paths: readonly string[]): Promise<Scope> {
+  const [scope, savedRules] = await Promise.all([
     scopeFrom(cwd, paths, fileFacts.realPath),
     scopeFrom(outputs, [], fileFacts.realPath),
   ]);
-  return { read: [...scope.write, ...kept.write], write: scope.write };
+  return { read: [...scope.write, ...savedRules.write], write: scope.write };
 }

@@ -2,26 +2,26 @@ import { safeEnv } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import { type IsolationState, type LimitState, pidNamespace } from '../../tools/index.ts';
 import type { Config } from '../config/config.ts';
-import { limiterFor } from './command-limits.ts';
+import { createCommandLimiter } from './command-limits.ts';
 
-/** How commands of agents are kept apart and limited on this machine. */
+/** How agents' commands are isolated and limited on this machine. */
 export interface CommandSafety {
   readonly isolation: IsolationState;
   readonly limits: LimitState;
 }
 
-/** Tries out what works here; the first time takes some ten milliseconds. */
+/** Detects what works on this machine; the first call takes tens of milliseconds. */
 export async function commandSafety(env: Environment, config: Config): Promise<CommandSafety> {
   const toolEnv = safeEnv(env, { secret: [], pass: [] });
   const isolation: IsolationState =
     config.permissions.isolateCommands === false
       ? { state: 'off', why: 'permissions.isolate_commands is off' }
       : await pidNamespace({ env: toolEnv, hidden: () => [] }).state();
-  return { isolation, limits: await limiterFor(config, toolEnv).state(isolation.state === 'on') };
+  return { isolation, limits: await createCommandLimiter(config, toolEnv).state(isolation.state === 'on') };
 }
 
-/** Both in a line each. */
-export function safetyTexts({ isolation, limits }: CommandSafety): {
+/** Describes isolation and limits in one line each. */
+export function describeCommandSafety({ isolation, limits }: CommandSafety): {
   readonly isolation: string;
   readonly limits: string;
 } {

@@ -6,16 +6,16 @@ import { dataPathsFrom } from '../paths/data-paths.ts';
 
 export interface ConfiguredAgentsOptions {
   readonly env: Environment;
-  /** `provider/id`; the best at hand if none is named. */
+  /** `provider/id`; the best available model by default. */
   readonly model?: string;
-  /** Only the built-in simulated model. */
+  /** Use only the built-in simulated model. */
   readonly offline?: boolean;
 }
 
-/** Agents for a program that embeds Polypod: as the user's configuration file and environment say. */
+/** Agents for a program that embeds Polypod, according to the user's configuration file and environment. */
 export async function configuredAgents({ env, model, offline = false }: ConfiguredAgentsOptions): Promise<{
   readonly agents: OpenAgent;
-  /** Lets go of what the agents share. */
+  /** Releases the resources that the agents share. */
   readonly close: () => Promise<void>;
 }> {
   const dataPaths = dataPathsFrom(env);

@@ -1,4 +1,4 @@
-/** What an agent works with: its models, tools, servers, rules and limits. */
+/** The models, tools, MCP servers, rules and limits of agents. */
 export type { AgentsOptions } from './agents.ts';
 export type { ConfiguredAgentsOptions } from './configured-agents.ts';
 export type { SavedRule } from './saved-rules.ts';

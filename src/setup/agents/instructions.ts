@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 import { fileFacts, isInside, isSecret } from '../../tools/index.ts';
 
-/** A text that a project addresses to every agent. */
+/** A project's instructions for agents. */
 export interface Instructions {
   readonly file: string;
   readonly text: string;
@@ -12,8 +12,8 @@ export interface Instructions {
 const FILE = 'AGENTS.md';
 const LONGEST = 100_000;
 
-/** What the project tells every agent. A link out of the project is not followed: it would hand a stranger's choice of file to the model. */
-export async function instructionsIn(cwd: string): Promise<readonly Instructions[]> {
+/** Reads the project's instructions. Links out of the project are not followed: a repository could otherwise send any file to the model. */
+export async function readInstructions(cwd: string): Promise<readonly Instructions[]> {
   const [here, place] = await Promise.all([fileFacts.realPath(cwd), fileFacts.realPath(join(cwd, FILE))]);
   if (!('real' in here) || !('real' in place) || !isInside(here.real, place.real) || isSecret(place.real))
     return [];

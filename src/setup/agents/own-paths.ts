@@ -10,7 +10,7 @@ export interface OwnPathsOptions {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
   readonly config: Pick<Config, 'accounts' | 'daemon'>;
-  /** Further files: the configuration of an agent that was started with one, and what it names. */
+  /** Further files: the configuration file of an agent, and the files that it names. */
   readonly files?: readonly string[];
 }
 
@@ -23,16 +23,16 @@ export interface OwnPathsOptions {
  * agent could not work there at all.
  */
 export async function ownPaths(options: OwnPathsOptions, cwd: string): Promise<readonly string[]> {
-  const stated = statedPaths(options).map((path) => resolve(path));
-  const real = await Promise.all(stated.map(realLocation));
+  const listed = listPaths(options).map((path) => resolve(path));
+  const real = await Promise.all(listed.map(realLocation));
   const workspace = await realLocation(cwd);
-  const all = [...stated, ...real].flatMap((path) => (isInside(path, workspace) ? entriesOf(path) : [path]));
+  const all = [...listed, ...real].flatMap((path) => (isInside(path, workspace) ? ownEntries(path) : [path]));
   return [...new Set(all)].filter((path) => !isInside(path, workspace)).toSorted();
 }
 
-function statedPaths({ env, dataPaths, config, files = [] }: OwnPathsOptions): readonly string[] {
-  // The usual directories hold secrets also while others are in use.
-  const usual = dataPathsFrom({
+function listPaths({ env, dataPaths, config, files = [] }: OwnPathsOptions): readonly string[] {
+  // The default directories may hold secrets even if others are in use.
+  const defaults = dataPathsFrom({
     HOME: dataPaths.home,
     XDG_CONFIG_HOME: env.XDG_CONFIG_HOME,
     XDG_DATA_HOME: env.XDG_DATA_HOME,
@@ -42,9 +42,9 @@ function statedPaths({ env, dataPaths, config, files = [] }: OwnPathsOptions): r
   const { configFile, modelsFile, rulesFile, dataDirectory, cacheDirectory, runtimeDirectory } = dataPaths;
   const hldSocket = hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, dataPaths.home);
   return [
-    dirname(usual.configFile),
-    usual.dataDirectory,
-    usual.runtimeDirectory,
+    dirname(defaults.configFile),
+    defaults.dataDirectory,
+    defaults.runtimeDirectory,
     configFile,
     modelsFile,
     rulesFile,
@@ -61,7 +61,7 @@ function statedPaths({ env, dataPaths, config, files = [] }: OwnPathsOptions): r
   ];
 }
 
-/** Directories with our sockets, and sockets elsewhere. */
+/** The directories with Polypod's sockets, and sockets in other directories. */
 export function socketPaths({
   env,
   dataPaths,
@@ -92,7 +92,7 @@ function keyFiles(
   ];
 }
 
-/** Other data directories have daemons and sockets of their own. */
+/** The runtime directories of all data directories. */
 function runtimeDirectoriesIn(base: string | undefined): readonly string[] {
   if (base === undefined || !isAbsolute(base)) return [];
   try {
@@ -105,8 +105,8 @@ function runtimeDirectoriesIn(base: string | undefined): readonly string[] {
   }
 }
 
-/** What we create in a directory of ours, whichever it is. */
-function entriesOf(directory: string): readonly string[] {
+/** The entries that Polypod creates in any of its directories. */
+function ownEntries(directory: string): readonly string[] {
   return OWN_NAMES.split(' ').map((name) => join(directory, name));
 }
 

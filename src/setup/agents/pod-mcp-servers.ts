@@ -4,16 +4,16 @@ import type { PodSettings } from '../../pod/index.ts';
 import type { Tool } from '../../tools/index.ts';
 
 /** The MCP servers that clients configured for a pod, and the session context passed to them. */
-type Given = Pick<PodSettings, 'mcpConfig' | 'mcpContext'>;
+type ClientServers = Pick<PodSettings, 'mcpConfig' | 'mcpContext'>;
 
-/** The MCP servers of one pod: those that are configured, and those that a client has given it. */
+/** The MCP servers of one pod: those of the configuration and those that a client added. */
 export class PodMcpServers {
   readonly #configured: readonly McpServerSpec[];
   readonly #surroundings: McpHostContext;
-  #given = '';
+  #clientServers = '';
   /** Made when somebody wants their tools, if there are any. */
   #servers: McpServers | undefined;
-  /** Of replaced servers: nobody is gone before they are. */
+  /** Pending closes of replaced servers, which `close` waits for. */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(configured: readonly McpServerSpec[], surroundings: McpHostContext) {
@@ -21,25 +21,25 @@ export class PodMcpServers {
     this.#surroundings = surroundings;
   }
 
-  /** The tools, with the servers that are given now: other ones than before take their place. */
-  async tools(given: Given): Promise<readonly Tool[]> {
-    // Most people have no servers, and need not wait until what reaches them is loaded.
-    if (this.#servers === undefined && this.#configured.length === 0 && given.mcpConfig === undefined)
+  /** The tools of all servers. Changed settings of the client replace its previous servers. */
+  async tools(clientServers: ClientServers): Promise<readonly Tool[]> {
+    // Without servers, the MCP client need not be loaded.
+    if (this.#servers === undefined && this.#configured.length === 0 && clientServers.mcpConfig === undefined)
       return [];
-    return this.#with(given, await import('../../mcp/index.ts')).tools();
+    return this.#with(clientServers, await import('../../mcp/index.ts')).tools();
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#servers?.close(), ...this.#closing]);
   }
 
-  /** With a mistake in what is given, everything stays as it was. */
-  #with(given: Given, mcp: typeof Mcp): McpServers {
+  /** If the client's settings are invalid, this throws and the servers stay unchanged. */
+  #with(clientServers: ClientServers, mcp: typeof Mcp): McpServers {
     const before = this.#servers;
-    const text = JSON.stringify([given.mcpConfig, given.mcpContext]);
-    if (before !== undefined && text === this.#given) return before;
-    const servers = new mcp.McpServers(this.#specs(given, mcp), this.#surroundings);
-    [this.#servers, this.#given] = [servers, text];
+    const text = JSON.stringify([clientServers.mcpConfig, clientServers.mcpContext]);
+    if (before !== undefined && text === this.#clientServers) return before;
+    const servers = new mcp.McpServers(this.#specs(clientServers, mcp), this.#surroundings);
+    [this.#servers, this.#clientServers] = [servers, text];
     if (before !== undefined) {
       const closing = before.close().finally(() => this.#closing.delete(closing));
       this.#closing.add(closing);
@@ -47,16 +47,17 @@ export class PodMcpServers {
     return servers;
   }
 
-  /** A server that is given counts before one that is configured under the same name. */
-  #specs({ mcpConfig, mcpContext }: Given, { readMcpConfig }: typeof Mcp): readonly McpServerSpec[] {
-    const own = mcpConfig === undefined ? [] : readMcpConfig(mcpConfig).map((spec) => told(spec, mcpContext));
-    const others = this.#configured.filter(({ name }) => !own.some((spec) => spec.name === name));
-    return [...others, ...own];
+  /** A client's server replaces a configured one with the same name. */
+  #specs({ mcpConfig, mcpContext }: ClientServers, { readMcpConfig }: typeof Mcp): readonly McpServerSpec[] {
+    const clientSpecs =
+      mcpConfig === undefined ? [] : readMcpConfig(mcpConfig).map((spec) => withContext(spec, mcpContext));
+    const others = this.#configured.filter(({ name }) => !clientSpecs.some((spec) => spec.name === name));
+    return [...others, ...clientSpecs];
   }
 }
 
-/** The server with what it is told about the session. Values of the same name in its own configuration do not count. */
-function told(spec: McpServerSpec, context: PodSettings['mcpContext']): McpServerSpec {
+/** Adds the session context to a server. It overrides values of the same name in the server's configuration. */
+function withContext(spec: McpServerSpec, context: PodSettings['mcpContext']): McpServerSpec {
   if (context === undefined) return spec;
   if (spec.transport === 'stdio') return { ...spec, env: { ...spec.env, ...context.env } };
   const names = new Set(Object.keys(context.headers).map((name) => name.toLowerCase()));

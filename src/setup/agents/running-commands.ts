@@ -1,15 +1,15 @@
 import { type JsonObject, numberOf, stringOf } from '../../base/index.ts';
-import { stateOfProcess, thisProcess } from '../../store/index.ts';
+import { processState, thisProcess } from '../../store/index.ts';
 import { CommandLedger, type CommandRecord, endOrphans, type OwnerState } from '../../tools/index.ts';
 import { commandsDirectory, type DataPaths } from '../paths/data-paths.ts';
 
-/** The commands that run for agents of a data directory, whichever process hosts them. */
+/** The record of running commands of a data directory, for all processes that host agents. */
 export function commandLedger(dataPaths: Pick<DataPaths, 'dataDirectory'>): CommandLedger {
   return new CommandLedger(commandsDirectory(dataPaths), { ...thisProcess() });
 }
 
-/** Ends the commands that a killed process has left behind on this data directory. */
-export async function endLeftCommands(
+/** Ends the commands of killed processes of this data directory. */
+export async function endOrphanedCommands(
   dataPaths: Pick<DataPaths, 'dataDirectory'>,
 ): Promise<readonly CommandRecord[]> {
   return endOrphans(commandLedger(dataPaths), ownerState);
@@ -22,7 +22,7 @@ function ownerState(owner: JsonObject): OwnerState {
     bootId: stringOf(owner.bootId),
     host: stringOf(owner.host),
   };
-  // A process of another machine is that machine's to end.
-  if (stateOfProcess(identity) !== 'dead') return 'alive';
+  // A process on another machine must be ended there.
+  if (processState(identity) !== 'dead') return 'alive';
   return identity.bootId === thisProcess().bootId ? 'dead' : 'rebooted';
 }

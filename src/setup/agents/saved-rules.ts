@@ -10,11 +10,11 @@ import { RULE } from '../config/rule-shape.ts';
 
 const VERSION = 2;
 
-const KEPT_RULE = shape.fields(
+const SAVED_RULE = shape.fields(
   {
-    /** By which it is removed. */
+    /** Identifies the rule for removal. */
     id: shape.text('an id', (id) => /^[0-9a-z]{6,32}$/.test(id)),
-    /** Sessions that work there, or below, have it. */
+    /** The rule applies to sessions in this directory and below. */
     directory: shape.text('an absolute path', (path) => path.startsWith('/')),
     rule: RULE,
     createdAt: shape.anyText,
@@ -24,64 +24,64 @@ const KEPT_RULE = shape.fields(
     owner: shape.text(),
   },
 );
-/** A rule that a person made by answering "always", and where it holds. */
-export type SavedRule = shape.ValueOf<typeof KEPT_RULE>;
+/** A rule that a user created by answering "always", and the directory where it applies. */
+export type SavedRule = shape.ValueOf<typeof SAVED_RULE>;
 
-const FILE = shape.fields({ version: shape.count(1), rules: shape.listOf(KEPT_RULE) }, {});
+const FILE = shape.fields({ version: shape.integerFrom(1), rules: shape.listOf(SAVED_RULE) }, {});
 const OLD_FILE: shape.Shape<readonly Rule[]> = shape.listOf(RULE);
 
 /**
- * Rules that people made by answering "always". Each belongs to the person who made it, the local user or the owner of a key,
- * and to the directory of the session. They stand behind those of the configuration, in a file of their own, which a person
- * may edit or remove at any time.
+ * Rules that users created by answering "always". Each belongs to the user who created it (the local user or the owner of a
+ * key) and to the directory of the session. The rules of the configuration take precedence. The file can be edited or removed
+ * at any time.
  */
 export class SavedRules {
   readonly #file: string;
   #rules: readonly SavedRule[];
-  #mark: string;
+  #loadedVersion: string;
 
   static async open(file: string): Promise<SavedRules> {
     refuseUnsafeFile('the file of rules', file);
-    const mark = markOf(file);
-    return new SavedRules(file, readRules(file), mark);
+    const loadedVersion = fileVersion(file);
+    return new SavedRules(file, readRules(file), loadedVersion);
   }
 
-  private constructor(file: string, rules: readonly SavedRule[], mark: string) {
+  private constructor(file: string, rules: readonly SavedRule[], loadedVersion: string) {
     this.#file = file;
     this.#rules = rules;
-    this.#mark = mark;
+    this.#loadedVersion = loadedVersion;
   }
 
-  /** Those of a person that hold in a directory, the newest first. */
+  /** A user's rules that apply in a directory, the newest first. */
   rulesFor(person: Person, directory: string): readonly Rule[] {
     this.#refresh();
     return this.#rules
-      .filter((kept) => kept.owner === ownerOf(person) && isBelow(directory, kept.directory))
+      .filter((saved) => saved.owner === ruleOwner(person) && isInside(directory, saved.directory))
       .map(({ rule }) => rule);
   }
 
-  async keep(rule: Rule, person: Person, directory: string): Promise<SavedRule> {
-    const kept = await keepRule(this.#file, rule, person, directory);
+  async save(rule: Rule, person: Person, directory: string): Promise<SavedRule> {
+    const saved = await saveRule(this.#file, rule, person, directory);
     this.#refresh();
-    return kept;
+    return saved;
   }
 
-  /** Another process may have made one, or a person may have removed one. A mistake in the file leaves them as they are. */
+  /** Reloads the file if another process or the user changed it. If the file is invalid, the loaded rules stay. */
   #refresh(): void {
-    const mark = markOf(this.#file);
-    if (mark === this.#mark) return;
+    const loadedVersion = fileVersion(this.#file);
+    if (loadedVersion === this.#loadedVersion) return;
     try {
       this.#rules = readRules(this.#file);
-      this.#mark = mark;
+      this.#loadedVersion = loadedVersion;
     } catch {
-      // What is wrong with it is said when the next rule is to be kept, and by polypod rules.
+      // The problem is reported when the next rule is saved, and by polypod rules.
     }
   }
 }
 
-/** The rules of a file; none if it is missing. Those of the first version belong to the local user, in every directory. */
+/** Reads the rules of a file; none if it is missing. Rules of version 1 belong to the local user, in every directory. */
 export function readRules(file: string): readonly SavedRule[] {
-  const text = textOf(file);
+  const text = readText(file);
   if (text === undefined) return [];
   const value = tryParse(text);
   const problems: shape.Problem[] = [];
@@ -89,21 +89,24 @@ export function readRules(file: string): readonly SavedRule[] {
   if (Array.isArray(value)) {
     const old = OLD_FILE.read(value, [], report);
     if (old !== undefined)
-      return old.map((rule) => ({ id: idOf(rule), directory: sep, rule, createdAt: '' }));
+      return old.map((rule) => ({ id: stableId(rule), directory: sep, rule, createdAt: '' }));
   } else {
     const read = FILE.read(value, [], report);
     if (read !== undefined && read.version > VERSION)
-      throw new PolypodError('bad-request', `${file} is of a newer version: update polypod to use it`);
+      throw new PolypodError(
+        'bad-request',
+        `${file} was written by a newer version: update polypod to use it`,
+      );
     if (read !== undefined) return read.rules;
   }
-  throw new PolypodError('bad-request', `${shape.sentence(file, problems)}; correct or remove it`);
+  throw new PolypodError('bad-request', `${shape.problemsMessage(file, problems)}; correct or remove it`);
 }
 
 /** Removes rules by their ids, all or none. */
 export async function removeRules(file: string, ids: readonly string[]): Promise<readonly SavedRule[]> {
-  return change(file, (rules) => {
+  return updateFile(file, (rules) => {
     for (const id of ids)
-      if (!rules.some((kept) => kept.id === id))
+      if (!rules.some((saved) => saved.id === id))
         throw new PolypodError('not-found', `there is no rule "${id}"; polypod rules list shows the ids`);
     const [removed, left] = [
       rules.filter(({ id }) => ids.includes(id)),
@@ -113,28 +116,28 @@ export async function removeRules(file: string, ids: readonly string[]): Promise
   });
 }
 
-async function keepRule(file: string, rule: Rule, person: Person, directory: string): Promise<SavedRule> {
-  const owner = ownerOf(person);
-  const kept: SavedRule = {
+async function saveRule(file: string, rule: Rule, person: Person, directory: string): Promise<SavedRule> {
+  const owner = ruleOwner(person);
+  const saved: SavedRule = {
     id: uuidv7().replaceAll('-', '').slice(-12),
     ...(owner !== undefined && { owner }),
     directory,
     rule,
     createdAt: new Date().toISOString(),
   };
-  return change(file, (rules) => {
+  return updateFile(file, (rules) => {
     const others = rules.filter(
       (one) =>
         one.owner !== owner ||
         one.directory !== directory ||
         JSON.stringify(one.rule) !== JSON.stringify(rule),
     );
-    return { rules: [kept, ...others], result: kept };
+    return { rules: [saved, ...others], result: saved };
   });
 }
 
-/** Reads, changes and writes while no other process does. */
-async function change<T>(
+/** Reads, changes and writes the file under a lock. */
+async function updateFile<T>(
   file: string,
   decide: (rules: readonly SavedRule[]) => { readonly rules: readonly SavedRule[]; readonly result: T },
 ): Promise<T> {
@@ -142,7 +145,7 @@ async function change<T>(
   const lock = await lockWithRetry(file);
   try {
     const { rules, result } = decide(readRules(file));
-    if (Array.isArray(tryParse(textOf(file) ?? ''))) copyFileSync(file, `${file}.v1`);
+    if (Array.isArray(tryParse(readText(file) ?? ''))) copyFileSync(file, `${file}.v1`);
     const draft = `${file}.${uuidv7()}`;
     writeFileSync(draft, `${JSON.stringify({ version: VERSION, rules }, null, 2)}\n`, {
       mode: 0o600,
@@ -155,25 +158,25 @@ async function change<T>(
   }
 }
 
-function ownerOf(person: Person): string | undefined {
+function ruleOwner(person: Person): string | undefined {
   return person === 'local' ? undefined : person.owner;
 }
 
-function isBelow(directory: string, root: string): boolean {
+function isInside(directory: string, root: string): boolean {
   return directory === root || directory.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
 }
 
-/** The same rule of an old file has the same id each time. */
-function idOf(rule: Rule): string {
+/** A stable id for a rule of version 1. */
+function stableId(rule: Rule): string {
   return createHash('sha256').update(JSON.stringify(rule)).digest('hex').slice(0, 12);
 }
 
-function markOf(file: string): string {
+function fileVersion(file: string): string {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`;
 }
 
-function textOf(file: string): string | undefined {
+function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (thrown) {

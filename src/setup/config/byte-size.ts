@@ -2,18 +2,18 @@ import type { shape } from '../../base/index.ts';
 
 const UNITS: Readonly<Record<string, number>> = { kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
 
-/** An amount of bytes as people write it, `512MB` or `4GB`, or `none` for no limit. */
+/** A size such as `512MB` or `4GB`, or `none` for no limit. */
 export const BYTE_SIZE: shape.Shape<number> = {
   schema: { type: 'string' },
   read: (value, path, report) => {
-    const bytes = bytesIn(value);
+    const bytes = parseBytes(value);
     if (bytes !== undefined) return bytes;
     report({ path, at: 'value', text: 'must be a size such as 512MB or 4GB, or none' });
     return undefined;
   },
 };
 
-function bytesIn(value: unknown): number | undefined {
+function parseBytes(value: unknown): number | undefined {
   const word = String(value).trim().toLowerCase();
   if (word === 'none') return Number.POSITIVE_INFINITY;
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)\s*(kb|mb|gb|tb)$/.exec(word) ?? [];

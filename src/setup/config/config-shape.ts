@@ -1,7 +1,7 @@
 import { PERMISSION_MODES } from '../../tools/index.ts';
 import { DEADLINE_FALLBACKS } from '../../pod/index.ts';
 import { LOG_LEVELS, shape } from '../../base/index.ts';
-import { httpUrl, VENDORS, vendorNamed, WIRES } from '../../llm/index.ts';
+import { httpUrl, VENDORS, findVendor, PROVIDER_APIS } from '../../llm/index.ts';
 import { MCP_SERVERS } from '../../mcp/index.ts';
 import { doors } from '../../registry.ts';
 import { BYTE_SIZE } from './byte-size.ts';
@@ -9,10 +9,10 @@ import { DURATION } from './duration.ts';
 import { RULE } from './rule-shape.ts';
 import { TASKS } from './tasks-shape.ts';
 
-/** The version of the format that this Polypod writes about. A file without one means the first. */
+/** The version of the format. A file without a version has version 1. */
 export const CONFIG_VERSION = 1;
 
-const { choice, count, fields, flag, listOf, mapOf, number, ruled, text } = shape;
+const { choice, integerFrom, fields, boolean, listOf, mapOf, number, refined, text } = shape;
 
 const accountName = text('a name of letters, digits, dots, dashes and underscores', (name) =>
   /^[A-Za-z0-9][\w.-]*$/.test(name),
@@ -27,7 +27,7 @@ const account = fields(
   {},
   {
     vendor: choice(VENDORS.map(({ name }) => name)),
-    wire: choice(WIRES),
+    wire: choice(PROVIDER_APIS),
     base_url: text('an http or https address like https://host/v1', (url) => httpUrl(url) !== undefined),
     key_env: text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name)),
     key_file: text('the path of a file that holds the key'),
@@ -48,18 +48,18 @@ const permissions = fields(
   },
 );
 
-const sockets = fields({}, { allow_agent_processes: flag });
+const sockets = fields({}, { allow_agent_processes: boolean });
 
 const sandboxPath = text('an absolute path, or one that begins with ~/', (path) => /^(?:\/|~\/)/.test(path));
 
 const sandbox = fields(
   {},
   {
-    enabled: flag,
+    enabled: boolean,
     read: listOf(sandboxPath),
     hide: listOf(sandboxPath),
     show: listOf(sandboxPath),
-    tmp_mb: count(1),
+    tmp_mb: integerFrom(1),
   },
 );
 
@@ -72,28 +72,34 @@ const streamRule = fields(
   {},
 );
 
-/** Every door there is can be opened or closed; another word is no door. */
-const openDoors = fields({}, Object.fromEntries(doors.map(({ name }) => [name, flag])));
+/** Every door can be opened or closed; unknown names are rejected. */
+const openDoors = fields({}, Object.fromEntries(doors.map(({ name }) => [name, boolean])));
 
 const commandLimits = fields(
   {},
   {
     memory: BYTE_SIZE,
-    processes: count(1),
+    processes: integerFrom(1),
     file_size: BYTE_SIZE,
-    open_files: count(16),
+    open_files: integerFrom(16),
     cpu: DURATION,
   },
 );
 
 const limits = fields(
   {},
-  { pods: count(1), runs: count(1), queue: count(1), watcher: count(1), commands: commandLimits },
+  {
+    pods: integerFrom(1),
+    runs: integerFrom(1),
+    queue: integerFrom(1),
+    watcher: integerFrom(1),
+    commands: commandLimits,
+  },
 );
 
 const approvals = fields({}, { deadline: DURATION, fallback: choice(DEADLINE_FALLBACKS) });
 
-/** The whole configuration file, key by key: what is not in this table is not in the format. */
+/** The shape of the configuration file. Unknown keys are rejected. */
 export const CONFIG = fields(
   {},
   {
@@ -112,24 +118,24 @@ export const CONFIG = fields(
     approvals,
     shutdown_grace: DURATION,
     log: fields({}, { level: choice(LOG_LEVELS) }),
-    audit: fields({}, { file_mb: count(1), file_days: count(1), keep_files: count(1) }),
+    audit: fields({}, { file_mb: integerFrom(1), file_days: integerFrom(1), keep_files: integerFrom(1) }),
     accounts: mapOf(
       accountName,
-      ruled(account, ({ vendor, wire, base_url, key_env, key_file, key }, path) => {
-        const given = Object.entries({ key_env, key_file, key }).filter(([, value]) => value !== undefined);
-        if (given.length > 1) return `has ${given.map(([name]) => name).join(' and ')}: keep one of them`;
+      refined(account, ({ vendor, wire, base_url, key_env, key_file, key }, path) => {
+        const keys = Object.entries({ key_env, key_file, key }).filter(([, value]) => value !== undefined);
+        if (keys.length > 1) return `has ${keys.map(([name]) => name).join(' and ')}: keep one of them`;
         const complete = wire !== undefined && base_url !== undefined;
-        if (complete || vendorNamed(vendor ?? String(path.at(-1))) !== undefined) return undefined;
+        if (complete || findVendor(vendor ?? String(path.at(-1))) !== undefined) return undefined;
         return 'is not the name of a vendor: add vendor, or both wire and base_url';
       }),
     ),
   },
 );
 
-/** The file as it was written, once nothing is wrong with it. */
-export type StatedConfig = shape.ValueOf<typeof CONFIG>;
-export type StatedLimits = shape.ValueOf<typeof commandLimits>;
-export type StatedAccount = shape.ValueOf<typeof account>;
+/** The validated file, before conversion. */
+export type RawConfig = shape.ValueOf<typeof CONFIG>;
+export type RawLimits = shape.ValueOf<typeof commandLimits>;
+export type RawAccount = shape.ValueOf<typeof account>;
 
 function isExpression(text: string): boolean {
   try {

@@ -6,72 +6,72 @@ import type { DeadlinePolicy, HostLimits } from '../../pod/index.ts';
 import type { StreamRule } from '../../reminders/index.ts';
 import type { Durability } from '../../store/index.ts';
 import type { PermissionMode, Rule } from '../../tools/index.ts';
-import type { StatedLimits } from './config-shape.ts';
-import type { StatedTasks } from './tasks-shape.ts';
+import type { RawLimits } from './config-shape.ts';
+import type { RawTasks } from './tasks-shape.ts';
 
-/** What the user configured. A setting that is absent has its default. */
+/** The user's configuration. Absent settings have their default. */
 export interface Config {
-  /** The model to use when nobody names one: `account/id`. */
+  /** The default model: `account/id`. */
   readonly model?: string;
   readonly accounts: readonly ConfiguredAccount[];
   readonly permissions: Permissions;
   readonly sandbox: SandboxSettings;
   readonly mcpServers: readonly McpServerSpec[];
-  /** What the model must not write: an answer that does is cut, and begun again. */
+  /** Text that the model must not write: an answer that matches is cancelled and restarted. */
   readonly streamRules: readonly StatedStreamRule[];
   readonly daemon: DaemonSettings;
   readonly log: { readonly level?: LogLevel };
 }
 
-/** How agents are hosted; most of it holds for the daemon's whole life. */
+/** How agents are hosted. Most settings apply for the lifetime of the daemon. */
 export interface DaemonSettings {
-  /** Which are open; a door that is not named is, if it is open by default. */
+  /** Which doors are open; others have their default. */
   readonly doors: Readonly<Partial<Record<string, boolean>>>;
-  /** The agent that is reached over HTTP. */
-  readonly tasks?: StatedTasks;
+  /** The agent that is available over HTTP. */
+  readonly tasks?: RawTasks;
   readonly limits: Partial<HostLimits>;
-  /** What a command of an agent may use, as far as the user has said; infinite for no limit. */
-  readonly commandLimits?: StatedLimits;
+  /** The configured limits of an agent's command; infinite for no limit. */
+  readonly commandLimits?: RawLimits;
   readonly hibernateAfterMs?: number;
   readonly durability?: Durability;
   readonly approvals: DeadlinePolicy;
-  /** Whether processes of agents' commands may connect to our sockets. */
+  /** Whether processes of agents' commands may connect to Polypod's sockets. */
   readonly allowAgentPeers?: boolean;
-  /** How long runs may go on when the daemon is to stop. */
+  /** How long runs may continue when the daemon stops. */
   readonly shutdownGraceMs: number;
-  /** How long the audit log is kept, as far as the user has said. */
+  /** The configured limits of the audit log. */
   readonly audit?: Partial<AuditLimits>;
 }
 
 /** A stream rule as the configuration file states it. */
 export type StatedStreamRule = Omit<StreamRule, 'path'>;
 
-/** What an agent may do, as far as the user has said; the command line says more. */
+/** The configured permissions of agents; the command line can override them. */
 export interface Permissions {
   readonly mode?: PermissionMode;
   readonly rules: readonly Rule[];
   readonly allowPaths: readonly string[];
-  /** Variables that commands get although they may hold secrets. */
+  /** Variables that are passed to commands although they may hold secrets. */
   readonly passEnv: readonly string[];
-  /** Whether commands outside of the sandbox get a process namespace of their own, where that works; they do unless it is false. */
+  /** Whether commands outside the sandbox run in their own process namespace, where supported; default true. */
   readonly isolateCommands?: boolean;
 }
 
-/** How commands are sandboxed. Paths are absolute, or begin with `~/`. */
+/** How commands are sandboxed. Paths are absolute or start with `~/`. */
 export interface SandboxSettings {
   /** Whether every agent runs its commands in the sandbox, as with --sandbox. */
   readonly enabled?: boolean;
-  /** What commands may read beside the workspace, the system and the programs on the PATH. */
+  /** Paths that commands may read, beside the workspace, the system and the programs on PATH. */
   readonly read?: readonly string[];
-  /** What commands must not see, even in the workspace. */
+  /** Paths that are hidden from commands, even in the workspace. */
   readonly hide?: readonly string[];
-  /** Files of the workspace that commands may see although by their names they hold secrets. */
+  /** Files of the workspace that commands may see although their names suggest secrets. */
   readonly show?: readonly string[];
-  /** How much memory the files in /tmp and the home directory may take each. */
+  /** The size limit of /tmp and of the home directory, which are in memory. */
   readonly tmpBytes?: number;
 }
 
-/** The configuration, and what the user should hear about it. */
+/** The configuration, with warnings for the user. */
 export interface LoadedConfig {
   readonly config: Config;
   readonly warnings: readonly string[];

@@ -1,6 +1,6 @@
 import type { Config } from './config.ts';
 
-/** What holds where there is no configuration file. */
+/** The configuration without a file. */
 export const DEFAULT_CONFIG: Config = {
   accounts: [],
   permissions: { rules: [], allowPaths: [], passEnv: [] },

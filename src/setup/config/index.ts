@@ -4,5 +4,5 @@ export { DEFAULT_CONFIG } from './default-config.ts';
 export { directoryNames } from './directory-names.ts';
 export { keyVariables } from './key-variables.ts';
 export { readConfig } from './read-config.ts';
-export { AGENT_NAME, type StatedTasks, TASKS } from './tasks-shape.ts';
+export { AGENT_NAME, type RawTasks, TASKS } from './tasks-shape.ts';
 export { parseYaml, readShape } from './yaml.ts';

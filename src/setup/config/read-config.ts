@@ -5,42 +5,43 @@ import { isObject, messageOf, PolypodError, systemCodeOf } from '../../base/inde
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../../llm/index.ts';
 import type { Rule } from '../../tools/index.ts';
 import type { DaemonSettings, LoadedConfig, Permissions, SandboxSettings } from './config.ts';
-import type { StatedAccount, StatedConfig } from './config-shape.ts';
+import type { RawAccount, RawConfig } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 import { refuseUnsafeFile } from '../paths/refuse-unsafe-file.ts';
 
-/** Reads the configuration file; without one everything has its default. Throws when there is a mistake in it. */
+/** Reads the configuration file, or returns the defaults if it is missing. Throws if it is invalid. */
 export async function readConfig({
   configFile,
   home,
 }: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {
-  const content = await contentOf(configFile);
+  const content = await readContent(configFile);
   if (content === undefined) return { config: DEFAULT_CONFIG, warnings: [] };
-  const file = await parsed(content, configFile);
-  const { model, accounts = new Map<string, StatedAccount>() } = file;
-  const stated = [...accounts];
-  const exposed = stated.some(([, account]) => holdsSecret(account)) && (await othersMayRead(configFile));
+  const file = await parseConfig(content, configFile);
+  const { model, accounts = new Map<string, RawAccount>() } = file;
+  const rawAccounts = [...accounts];
+  const isExposed =
+    rawAccounts.some(([, account]) => containsSecret(account)) && (await isReadableByOthers(configFile));
   return {
     config: {
       ...(model === undefined ? {} : { model }),
-      permissions: permissionsOf(file.permissions),
-      sandbox: sandboxOf(file.sandbox),
+      permissions: toPermissions(file.permissions),
+      sandbox: sandboxSettings(file.sandbox),
       mcpServers: file.mcp_servers ?? [],
       streamRules: file.stream_rules ?? [],
-      daemon: daemonOf(file),
+      daemon: daemonSettings(file),
       log: file.log ?? {},
       accounts: await Promise.all(
-        stated.map(([name, account]) => accountOf(name, account, { file: configFile, home })),
+        rawAccounts.map(([name, account]) => toAccount(name, account, { file: configFile, home })),
       ),
     },
-    warnings: exposed
+    warnings: isExposed
       ? [`${configFile} holds a key and others on this machine may read it: chmod 600 ${configFile}`]
       : [],
   };
 }
 
-function daemonOf(file: StatedConfig): DaemonSettings {
+function daemonSettings(file: RawConfig): DaemonSettings {
   const {
     doors,
     tasks,
@@ -65,15 +66,15 @@ function daemonOf(file: StatedConfig): DaemonSettings {
       ? {}
       : { allowAgentPeers: file.sockets.allow_agent_processes }),
     shutdownGraceMs: shutdown_grace ?? DEFAULT_CONFIG.daemon.shutdownGraceMs,
-    ...(file.audit && { audit: auditOf(file.audit) }),
+    ...(file.audit && { audit: auditLimits(file.audit) }),
   };
 }
 
-function auditOf({
+function auditLimits({
   file_mb: megabytes,
   file_days: days,
   keep_files: keptFiles,
-}: NonNullable<StatedConfig['audit']>): Partial<AuditLimits> {
+}: NonNullable<RawConfig['audit']>): Partial<AuditLimits> {
   return {
     ...(megabytes !== undefined && { fileBytes: megabytes * 1024 * 1024 }),
     ...(days !== undefined && { fileAgeMs: days * 24 * 3_600_000 }),
@@ -81,19 +82,19 @@ function auditOf({
   };
 }
 
-function permissionsOf(stated: StatedConfig['permissions']): Permissions {
-  const { mode, rules = [], allow_paths = [], pass_env = [], isolate_commands } = stated ?? {};
+function toPermissions(rawAccounts: RawConfig['permissions']): Permissions {
+  const { mode, rules = [], allow_paths = [], pass_env = [], isolate_commands } = rawAccounts ?? {};
   return {
     ...(mode === undefined ? {} : { mode }),
-    rules: rules.map(ruleOf),
+    rules: rules.map(toRule),
     allowPaths: allow_paths,
     passEnv: pass_env,
     ...(isolate_commands === undefined ? {} : { isolateCommands: isolate_commands === 'auto' }),
   };
 }
 
-function sandboxOf(stated: StatedConfig['sandbox']): SandboxSettings {
-  const { enabled, read, hide, show, tmp_mb } = stated ?? {};
+function sandboxSettings(rawAccounts: RawConfig['sandbox']): SandboxSettings {
+  const { enabled, read, hide, show, tmp_mb } = rawAccounts ?? {};
   return {
     ...(enabled === undefined ? {} : { enabled }),
     ...(read === undefined ? {} : { read }),
@@ -103,7 +104,7 @@ function sandboxOf(stated: StatedConfig['sandbox']): SandboxSettings {
   };
 }
 
-function ruleOf({ action, tool, command, exact, path }: Partial<Rule> & Pick<Rule, 'action'>): Rule {
+function toRule({ action, tool, command, exact, path }: Partial<Rule> & Pick<Rule, 'action'>): Rule {
   return {
     action,
     ...(tool === undefined ? {} : { tool }),
@@ -113,7 +114,7 @@ function ruleOf({ action, tool, command, exact, path }: Partial<Rule> & Pick<Rul
   };
 }
 
-async function contentOf(file: string): Promise<string | undefined> {
+async function readContent(file: string): Promise<string | undefined> {
   refuseUnsafeFile('the configuration', file);
   try {
     return await readFile(file, 'utf8');
@@ -125,41 +126,41 @@ async function contentOf(file: string): Promise<string | undefined> {
   }
 }
 
-async function parsed(content: string, file: string): Promise<StatedConfig> {
-  // Most people have no configuration file: they need neither YAML nor the shape of one.
+async function parseConfig(content: string, file: string): Promise<RawConfig> {
+  // Loaded only if there is a configuration file, to keep start-up fast.
   const [{ parseYaml, readShape }, { CONFIG, CONFIG_VERSION }] = await Promise.all([
     import('./yaml.ts'),
     import('./config-shape.ts'),
   ]);
   const yaml = parseYaml(content, file);
   const version = isObject(yaml.value) ? yaml.value.version : undefined;
-  // Nothing else is said about such a file: by the rules of its own version it may be flawless.
+  // No other problems are reported, because the rest may be valid in the newer version.
   if (typeof version === 'number' && version > CONFIG_VERSION)
     throw new PolypodError(
       'bad-request',
-      `${yaml.placeOf({ path: ['version'], at: 'value' })}: version ${version} is newer than this Polypod, ` +
-        `which knows ${CONFIG_VERSION}: update Polypod, or point POLYPOD_CONFIG to another file`,
+      `${yaml.location({ path: ['version'], at: 'value' })}: version ${version} is newer than this Polypod, ` +
+        `which supports ${CONFIG_VERSION}: update Polypod, or point POLYPOD_CONFIG to another file`,
     );
   return readShape(yaml, CONFIG);
 }
 
-interface Surroundings {
+interface AccountContext {
   readonly file: string;
   readonly home: string;
 }
 
-async function accountOf(
+async function toAccount(
   name: string,
-  account: StatedAccount,
-  surroundings: Surroundings,
+  account: RawAccount,
+  context: AccountContext,
 ): Promise<ConfiguredAccount> {
-  const { vendor, wire, headers, omit } = account;
+  const { vendor, wire: api, headers, omit } = account;
   const baseUrl = account.base_url === undefined ? undefined : httpUrl(account.base_url);
-  const key = await keyOf(name, account, surroundings);
+  const key = await keySource(name, account, context);
   return {
     name,
     ...(vendor === undefined ? {} : { vendor }),
-    ...(wire === undefined ? {} : { wire }),
+    ...(api === undefined ? {} : { api }),
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(key === undefined ? {} : { key }),
     ...(headers === undefined ? {} : { headers: Object.fromEntries(headers) }),
@@ -167,10 +168,10 @@ async function accountOf(
   };
 }
 
-async function keyOf(
+async function keySource(
   name: string,
-  { key_env, key_file, key }: StatedAccount,
-  { file, home }: Surroundings,
+  { key_env, key_file, key }: RawAccount,
+  { file, home }: AccountContext,
 ): Promise<KeySource | undefined> {
   if (key_env !== undefined) return { env: key_env };
   if (key !== undefined) return { text: key, place: `accounts.${name}.key in ${file}` };
@@ -179,16 +180,16 @@ async function keyOf(
   try {
     return { text: await readFile(path, 'utf8'), place: path };
   } catch (thrown) {
-    // Told when the account is used: a key that is not on this machine is no reason to refuse everything else.
+    // Reported when the account is used: a missing key file must not make the other accounts unusable.
     return { unavailable: `the file of accounts.${name}.key_file cannot be read: ${messageOf(thrown)}` };
   }
 }
 
-function holdsSecret({ key, headers }: StatedAccount): boolean {
+function containsSecret({ key, headers }: RawAccount): boolean {
   const secretHeader = /authorization|key|token|secret|cookie/i;
   return key !== undefined || [...(headers?.keys() ?? [])].some((name) => secretHeader.test(name));
 }
 
-async function othersMayRead(file: string): Promise<boolean> {
+async function isReadableByOthers(file: string): Promise<boolean> {
   return ((await stat(file)).mode & 0o077) !== 0;
 }

@@ -1,47 +1,49 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { messageOf, PolypodError, type shape } from '../../base/index.ts';
 
-/** A YAML file that a person wrote: its value, and where in it a problem is. */
+/** A parsed YAML file that can locate problems. */
 export interface YamlFile {
   readonly value: unknown;
-  /** `file:line:column` of what a path leads to. */
-  readonly placeOf: (problem: Pick<shape.Problem, 'path' | 'at'>) => string;
+  /** The `file:line:column` of a path. */
+  readonly location: (problem: Pick<shape.Problem, 'path' | 'at'>) => string;
 }
 
-/** Parses YAML 1.2. Throws one error with all mistakes of syntax; it never quotes the file, which may hold a key. */
+/** Parses YAML 1.2. Throws one error with all syntax errors. It never quotes the file, which may contain a key. */
 export function parseYaml(text: string, file: string): YamlFile {
   const lineCounter = new LineCounter();
-  const document = documentIn(text, file, lineCounter);
+  const document = parseText(text, file, lineCounter);
   const place = (offset: number) => {
     const { line, col } = lineCounter.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  const mistakes = [...document.errors, ...document.warnings];
-  if (mistakes.length > 0)
-    throw refusal(mistakes.map(({ pos, message }) => `${place(pos[0])}: ${reasonOf(message)}`));
+  const syntaxErrors = [...document.errors, ...document.warnings];
+  if (syntaxErrors.length > 0)
+    throw invalidFile(
+      syntaxErrors.map(({ pos, message }) => `${place(pos[0])}: ${syntaxErrorText(message)}`),
+    );
   return {
-    value: valueOf(document, file),
-    placeOf: (problem) => place(offsetOf(document, problem)),
+    value: toValue(document, file),
+    location: (problem) => place(findOffset(document, problem)),
   };
 }
 
-/** The parser reports its own overflow like a mistake of syntax. */
-function reasonOf(message: string): string {
+/** The parser reports a stack overflow as a syntax error. */
+function syntaxErrorText(message: string): string {
   return message.startsWith('Maximum call stack') ? 'lists and maps are nested too deep' : message;
 }
 
-/** Larger and deeper than anybody writes: the parser is recursive, and slow for what has no end. */
-const MOST_CHARACTERS = 1024 * 1024;
+/** A limit for the parser, which is slow for huge files. */
+const MAX_CHARACTERS = 1024 * 1024;
 
-function documentIn(text: string, file: string, lineCounter: LineCounter): Document {
-  if (text.length > MOST_CHARACTERS)
-    throw refusal([`${file}: has more than ${MOST_CHARACTERS} characters: make it shorter`]);
+function parseText(text: string, file: string, lineCounter: LineCounter): Document {
+  if (text.length > MAX_CHARACTERS)
+    throw invalidFile([`${file}: has more than ${MAX_CHARACTERS} characters: make it shorter`]);
   try {
     return parseDocument(text, { version: '1.2', lineCounter, prettyErrors: false });
   } catch (thrown) {
     throw new PolypodError(
       'bad-request',
-      `${file}: is nested too deep, or is no YAML: ${messageOf(thrown)}`,
+      `${file}: is nested too deep, or is not YAML: ${messageOf(thrown)}`,
       {
         cause: thrown,
       },
@@ -49,33 +51,33 @@ function documentIn(text: string, file: string, lineCounter: LineCounter): Docum
   }
 }
 
-/** Reads the file by the shape. Throws one error that names every problem, in the order of the file. */
+/** Validates the file. Throws one error that lists every problem, in the order of the file. */
 export function readShape<T>(yaml: YamlFile, expected: shape.Shape<T>): T {
   const problems: shape.Problem[] = [];
   const value = expected.read(yaml.value, [], (problem) => problems.push(problem));
   if (value !== undefined && problems.length === 0) return value;
-  throw refusal(problems.map((problem) => sentenceFor(problem, yaml.placeOf(problem))));
+  throw invalidFile(problems.map((problem) => problemMessage(problem, yaml.location(problem))));
 }
 
-function sentenceFor({ path, text }: shape.Problem, place: string): string {
+function problemMessage({ path, text }: shape.Problem, place: string): string {
   return `${place}: ${path.length === 0 ? 'the file' : path.join('.')} ${text}`;
 }
 
-function refusal(sentences: readonly string[]): PolypodError {
-  return new PolypodError('bad-request', sentences.join('\n'));
+function invalidFile(messages: readonly string[]): PolypodError {
+  return new PolypodError('bad-request', messages.join('\n'));
 }
 
-/** An empty file says nothing, which is not wrong. */
-function valueOf(document: Document, file: string): unknown {
+/** An empty file is valid. */
+function toValue(document: Document, file: string): unknown {
   try {
     return document.toJS() ?? {};
   } catch (thrown) {
-    // An alias without its anchor, or aliases of aliases without end.
+    // An alias without an anchor, or recursive aliases.
     throw new PolypodError('bad-request', `${file}: ${messageOf(thrown)}`, { cause: thrown });
   }
 }
 
-function offsetOf(document: Document, { path, at }: Pick<shape.Problem, 'path' | 'at'>): number {
+function findOffset(document: Document, { path, at }: Pick<shape.Problem, 'path' | 'at'>): number {
   let node = document.contents;
   let key: Node | null = node;
   for (const step of path) {
@@ -86,12 +88,12 @@ function offsetOf(document: Document, { path, at }: Pick<shape.Problem, 'path' |
   return (at === 'key' ? key : (node ?? key))?.range?.[0] ?? 0;
 }
 
-/** A path goes through an alias, but what stands at the end of it is where the person wrote it. */
+/** A path follows aliases, except at its end, so that the reported location is where the user wrote it. */
 function resolved(node: Node | null, document: Document): Node | null {
   return isAlias(node) ? (node.resolve(document) ?? null) : node;
 }
 
-/** The key and the value behind one step of a path; an item of a list is its own key. */
+/** The key and value of one step of a path; a list item is its own key. */
 function child(node: Node | null, step: string | number): [Node | undefined, Node | null] {
   if (isSeq<Node>(node) && typeof step === 'number') return [node.items[step], node.items[step] ?? null];
   if (!isMap<Node, Node | null>(node)) return [undefined, null];

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Llm, type LlmEvent, type LlmRequest, textOf } from '../../llm/index.ts';
+import { type Llm, type LlmEvent, type LlmRequest, contentText } from '../../llm/index.ts';
 import type { ModelChoice, ReadyModel } from '../../pod/index.ts';
 import { providerNamed } from '../../registry.ts';
 
-/** How a run chooses it. No account is called so: it is had by no reference. */
+/** The model choice for commands. No account has this name, so no reference can select it. */
 export const COMMAND_MODEL: ModelChoice = { provider: 'polypod', modelId: 'command' };
 
 export function isCommandModel({ provider, modelId }: ModelChoice): boolean {
@@ -11,18 +11,18 @@ export function isCommandModel({ provider, modelId }: ModelChoice): boolean {
 }
 
 /**
- * A model that calls bash with what it is told, word by word, and says nothing else. With it a command is a run like any
- * other: judged by the policy, asked about, cancelled, logged and resumed as such.
+ * A model that calls bash with the prompt as the command. It makes a command a normal run: with policy, approval,
+ * cancellation, log and resume.
  */
 export function commandModel(): ReadyModel {
   const llm: Llm = {
     provider: providerNamed('anthropic'),
-    account: { name: COMMAND_MODEL.provider, wire: 'anthropic', baseUrl: '' },
+    account: { name: COMMAND_MODEL.provider, api: 'anthropic', baseUrl: '' },
     async *stream(request) {
-      yield* answerTo(request);
+      yield* commandEvents(request);
     },
     async *batches(request) {
-      yield answerTo(request);
+      yield commandEvents(request);
     },
   };
   const { provider: account, modelId: id } = COMMAND_MODEL;
@@ -34,19 +34,19 @@ export function commandModel(): ReadyModel {
       name: 'No model: the command itself',
       reasoning: false,
       input: ['text'],
-      // Known to be nothing: a command must not make what its session cost unknown.
+      // A known cost of 0, so that a command does not make the session's cost unknown.
       price: { input: 0, output: 0 },
     },
   };
 }
 
-function answerTo({ items }: LlmRequest): readonly LlmEvent[] {
+function commandEvents({ items }: LlmRequest): readonly LlmEvent[] {
   const last = items.at(-1);
-  // Behind the command stands its result: there is nothing to say about it.
+  // The last item is the command's result: the answer is empty.
   if (last?.type !== 'message' || last.role !== 'user')
     return [STARTED, NO_TOKENS, { type: 'status', status: 'completed', stopReason: 'end-turn' }];
   const head = { index: 0, blockType: 'tool-use', id: `call_${randomUUID()}`, name: 'bash' } as const;
-  const json = JSON.stringify({ command: textOf(last.content), apart: true });
+  const json = JSON.stringify({ command: contentText(last.content), apart: true });
   return [
     STARTED,
     { type: 'block-start', ...head },

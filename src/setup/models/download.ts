@@ -1,7 +1,7 @@
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { type HttpResponse, httpTransport } from '../../wire/index.ts';
 
-/** The body of a GET; one clear sentence when there is none. */
+/** Downloads a text with GET; throws a clear error if that fails. */
 export async function download(
   url: string,
   signal: AbortSignal,
@@ -20,7 +20,7 @@ async function get(
   signal: AbortSignal,
   headers: Readonly<Record<string, string>>,
 ): Promise<HttpResponse> {
-  if (!URL.canParse(url)) throw new PolypodError('bad-request', `"${url}" is no address`);
+  if (!URL.canParse(url)) throw new PolypodError('bad-request', `"${url}" is not an address`);
   try {
     return await httpTransport({ method: 'GET', url, headers }, { signal, onOpen: () => {} });
   } catch (thrown) {

@@ -1,9 +1,9 @@
 import { PolypodError, tryParse } from '../../base/index.ts';
 import {
   type Account,
-  accountsFrom,
+  usableAccounts,
   chooseModel,
-  type Circumstances,
+  type ModelChoiceInput,
   connect,
   type ConnectOptions,
   type Environment,
@@ -11,7 +11,7 @@ import {
   type Model,
   ollamaAccount,
   type Provider,
-  referenceTo,
+  modelReference,
 } from '../../llm/index.ts';
 import { providers } from '../../registry.ts';
 import { isLoopbackUrl, loopbackTransport } from '../../wire/index.ts';
@@ -20,7 +20,7 @@ import { download } from './download.ts';
 import { readModels } from './model-files.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 
-/** A model that is ready to be asked, and what the person should know about the choice. */
+/** A connected model, with notices for the user. */
 export interface ReadyModel {
   readonly llm: Llm;
   readonly model: Model;
@@ -31,16 +31,16 @@ export interface ModelAccessOptions {
   readonly env: Environment;
   readonly config: Config;
   readonly dataPaths: DataPaths;
-  /** What to use when nobody names a model: before the environment and the configuration. */
+  /** The default model; takes precedence over the environment and the configuration. */
   readonly reference?: string | undefined;
-  /** Only the simulated model. */
+  /** Use only the simulated model. */
   readonly offline?: boolean;
-  /** Only models on this machine: requests to any other address are refused. */
+  /** Use only models on this machine: requests to other addresses are rejected. */
   readonly isLocal?: boolean;
   readonly connect?: ConnectOptions;
 }
 
-/** Finds models by reference and connects them, each once. */
+/** Finds models by reference, and connects each of them once. */
 export class ModelAccess {
   readonly #options: ModelAccessOptions;
   readonly #ready = new Map<string, Promise<ReadyModel>>();
@@ -51,49 +51,49 @@ export class ModelAccess {
     this.#options = options;
   }
 
-  /** The model that answers when nobody names one; known once it was chosen. */
+  /** The default model; available after `choose`. */
   get best(): Model {
-    if (this.#best === undefined) throw new PolypodError('internal', 'no model was chosen so far');
+    if (this.#best === undefined) throw new PolypodError('internal', 'no model has been chosen yet');
     return this.#best;
   }
 
-  /** The best model there is: the one asked for, else one with a key, else Ollama on this machine, else the simulated one. */
+  /** Chooses the referenced model, else one with a key, else a local Ollama model, else the simulated model. */
   async choose(reference?: string, signal: AbortSignal = NEVER): Promise<ReadyModel> {
-    const ready = await this.#lookUp(reference, signal);
+    const ready = await this.#resolve(reference, signal);
     if (reference === undefined) this.#best = ready.model;
     return ready;
   }
 
-  /** The model behind a word of Claude Code's, such as `opus`, or behind a reference; undefined when none can be had by it. */
-  async named(word: string): Promise<ReadyModel | undefined> {
+  /** Finds a model by a Claude Code alias such as `opus`, or by reference; undefined if it is unavailable. */
+  async find(word: string): Promise<ReadyModel | undefined> {
     try {
-      return await this.choose((CLAUDES.has(word) ? await this.#newest(word) : undefined) ?? word);
+      return await this.choose((CLAUDE_ALIASES.has(word) ? await this.#newestOf(word) : undefined) ?? word);
     } catch {
-      // Unknown, or without a key: whoever asked goes on without it.
+      // The model is unknown or has no key.
       return undefined;
     }
   }
 
-  /** How to refer to the first model of the catalogue that is called so, and for which there is an account. */
-  async #newest(family: string): Promise<string | undefined> {
+  /** The reference of the first model of the family that has a usable account. */
+  async #newestOf(family: string): Promise<string | undefined> {
     const { env, config, dataPaths, offline } = this.#options;
     if (offline === true) return undefined;
-    const accounts = accountsFrom(env, config.accounts);
+    const accounts = usableAccounts(env, config.accounts);
     const model = (await readModels(dataPaths)).models.find(
       ({ account, id }) => id.includes(family) && accounts.some(({ name }) => name === account),
     );
-    return model && referenceTo(model);
+    return model && modelReference(model);
   }
 
-  async #lookUp(reference: string | undefined, signal: AbortSignal): Promise<ReadyModel> {
-    const wanted = reference ?? this.#options.reference;
-    if (this.#options.offline === true || wanted === SIMULATED) return this.#simulated([]);
-    const key = wanted ?? '';
+  async #resolve(reference: string | undefined, signal: AbortSignal): Promise<ReadyModel> {
+    const requested = reference ?? this.#options.reference;
+    if (this.#options.offline === true || requested === SIMULATED) return this.#simulatedModel([]);
+    const key = requested ?? '';
     const known = this.#ready.get(key);
     if (known !== undefined) return known;
-    const choosing = this.#choose(wanted, signal);
+    const choosing = this.#choose(requested, signal);
     this.#ready.set(key, choosing);
-    // What failed once may work the next time: a key was set, a server was started.
+    // Failures are not cached: the user may set a key or start a server.
     choosing.catch(() => this.#ready.delete(key));
     return choosing;
   }
@@ -105,7 +105,7 @@ export class ModelAccess {
   async #choose(reference: string | undefined, signal: AbortSignal): Promise<ReadyModel> {
     const { env, config, dataPaths } = this.#options;
     const known = await readModels(dataPaths);
-    const circumstances: Circumstances = {
+    const input: ModelChoiceInput = {
       reference: reference ?? env.POLYPOD_MODEL ?? config.model,
       env,
       configured: config.accounts,
@@ -113,29 +113,29 @@ export class ModelAccess {
       ollamaModels: undefined,
       configFile: dataPaths.configFile,
     };
-    const choice = chooseModel(circumstances) ?? (await this.#chooseFromOllama(circumstances, signal));
-    if (choice === undefined) return this.#simulated([...known.warnings, NO_MODEL]);
+    const choice = chooseModel(input) ?? (await this.#chooseFromOllama(input, signal));
+    if (choice === undefined) return this.#simulatedModel([...known.warnings, NO_MODEL]);
     const { account, model } = choice;
-    const llm = connect(providerFor(account), account, this.#connecting);
+    const llm = connect(providerFor(account), account, this.#connectOptions);
     return { llm, model, notices: known.warnings };
   }
 
-  get #connecting(): ConnectOptions | undefined {
+  get #connectOptions(): ConnectOptions | undefined {
     const { isLocal, connect: options } = this.#options;
     return isLocal === true ? { ...options, transport: loopbackTransport } : options;
   }
 
-  async #chooseFromOllama(circumstances: Circumstances, signal: AbortSignal): Promise<Chosen | undefined> {
+  async #chooseFromOllama(input: ModelChoiceInput, signal: AbortSignal): Promise<Chosen | undefined> {
     const { env, config, isLocal } = this.#options;
     if (isLocal === true && !isLoopbackUrl(ollamaAccount(env, config.accounts).baseUrl)) return undefined;
-    return chooseFromOllama(circumstances, signal);
+    return chooseFromOllama(input, signal);
   }
 
-  /** The simulated model is a real server on loopback: the same bytes, the same path as for every other model. */
-  async #simulated(notices: readonly string[]): Promise<ReadyModel> {
+  /** The simulated model is a real server on loopback, so that it uses the same code path as every other model. */
+  async #simulatedModel(notices: readonly string[]): Promise<ReadyModel> {
     this.#sim ??= import('../../sim/index.ts').then(({ startSim }) => startSim({ pace: { delayMs: 8 } }));
     const { url } = await this.#sim;
-    const account = { name: 'sim', wire: 'anthropic', baseUrl: url };
+    const account = { name: 'sim', api: 'anthropic', baseUrl: url };
     return {
       llm: connect(providerFor(account), account, this.#options.connect),
       model: { account: 'sim', id: 'offline', name: 'Simulated model', reasoning: false, input: ['text'] },
@@ -144,47 +144,47 @@ export class ModelAccess {
   }
 }
 
-/** Lines of models, by the words that clients of Claude Code know. */
-const CLAUDES: ReadonlySet<string> = new Set(['opus', 'sonnet', 'haiku']);
+/** The model aliases of Claude Code. */
+const CLAUDE_ALIASES: ReadonlySet<string> = new Set(['opus', 'sonnet', 'haiku']);
 
-const SIMULATED = referenceTo({ account: 'sim', id: 'offline' });
+const SIMULATED = modelReference({ account: 'sim', id: 'offline' });
 type Chosen = NonNullable<ReturnType<typeof chooseModel>>;
 
 const NEVER = new AbortController().signal;
 
 const NO_MODEL =
-  'no provider key in the environment and no Ollama on this machine: the built-in simulated model answers. ' +
+  'no provider key in the environment and no Ollama on this machine: using the built-in simulated model. ' +
   'It is a script, not an intelligence. For a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama.';
 
-async function chooseFromOllama(circumstances: Circumstances, signal: AbortSignal) {
-  const account = ollamaAccount(circumstances.env, circumstances.configured);
+async function chooseFromOllama(input: ModelChoiceInput, signal: AbortSignal) {
+  const account = ollamaAccount(input.env, input.configured);
   const ollamaModels = await modelsServedBy(
     account,
     AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
   );
-  return ollamaModels === undefined ? undefined : chooseModel({ ...circumstances, ollamaModels });
+  return ollamaModels === undefined ? undefined : chooseModel({ ...input, ollamaModels });
 }
 
-/** A server on this machine answers at once or not at all. */
+/** A server on this machine responds quickly or not at all. */
 const PROBE_MS = 500;
 
-/** The ids of the models that an account serves; undefined when it does not answer. */
+/** The ids of the models that an account serves; undefined if it does not respond. */
 async function modelsServedBy(account: Account, signal: AbortSignal): Promise<readonly string[] | undefined> {
   const provider = providerFor(account);
   const { url, headers } = provider.models(account);
   try {
     return provider.modelIds(tryParse(await download(url, signal, headers)));
   } catch {
-    // Nobody listens there: that is an answer, not a failure.
+    // No server is listening, which is not an error.
     return undefined;
   }
 }
 
 function providerFor(account: Account): Provider {
-  const provider = providers.find(({ name }) => name === account.wire);
+  const provider = providers.find(({ name }) => name === account.api);
   if (provider !== undefined) return provider;
   throw new PolypodError(
     'bad-request',
-    `the account ${account.name} speaks ${account.wire}, which Polypod does not know`,
+    `the account ${account.name} uses the API ${account.api}, which Polypod does not support`,
   );
 }

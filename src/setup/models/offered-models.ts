@@ -1,5 +1,11 @@
 import { PolypodError } from '../../base/index.ts';
-import { accountsFrom, type Environment, type ThinkingMode, vendorNamed, WIRES } from '../../llm/index.ts';
+import {
+  usableAccounts,
+  type Environment,
+  type ThinkingMode,
+  findVendor,
+  PROVIDER_APIS,
+} from '../../llm/index.ts';
 import type { OfferedModel } from '../../pod/index.ts';
 import { providers } from '../../registry.ts';
 import type { Config } from '../config/config.ts';
@@ -7,72 +13,72 @@ import type { ModelAccess, ReadyModel } from './model-access.ts';
 import { readModels } from './model-files.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 
-export interface OfferOptions {
+export interface OfferedModelsOptions {
   readonly env: Environment;
   readonly config: Config;
   readonly dataPaths: DataPaths;
   readonly access: ModelAccess;
 }
 
-/** All models for which there is an account now, and the one that answers if nobody chooses. */
+/** All models with a usable account, and the default model. */
 export async function offeredModels({
   env,
   config,
   dataPaths,
   access,
-}: OfferOptions): Promise<readonly OfferedModel[]> {
+}: OfferedModelsOptions): Promise<readonly OfferedModel[]> {
   const [known, best] = await Promise.all([knownModels({ env, config, dataPaths }), access.choose()]);
   const chosen = offeredModel(best);
   const isKnown = known.some(({ provider, id }) => provider === chosen.provider && id === chosen.id);
   return isKnown ? known : [chosen, ...known];
 }
 
-/** The models of the catalogue for which there is an account now. */
+/** The models of the catalogue with a usable account. */
 export async function knownModels({
   env,
   config,
   dataPaths,
-}: Omit<OfferOptions, 'access'>): Promise<readonly OfferedModel[]> {
+}: Omit<OfferedModelsOptions, 'access'>): Promise<readonly OfferedModel[]> {
   const { models } = await readModels(dataPaths);
-  const accounts = accountsFrom(env, config.accounts);
+  const accounts = usableAccounts(env, config.accounts);
   return models.flatMap((model) => {
     const account = accounts.find(({ name }) => name === model.account);
     return account === undefined ? [] : [offeredModel({ model, llm: { account } })];
   });
 }
 
-/** A model as clients are told of it. */
+/** A model as it is sent to clients. */
 export function offeredModel({
   model,
   llm,
 }: {
   readonly model: ReadyModel['model'];
-  readonly llm: { readonly account: Pick<ReadyModel['llm']['account'], 'wire' | 'baseUrl'> };
+  readonly llm: { readonly account: Pick<ReadyModel['llm']['account'], 'api' | 'baseUrl'> };
 }): OfferedModel {
   const { account, id, name, reasoning, input, price, contextWindow, maxOutput } = model;
-  const { wire, baseUrl } = llm.account;
+  const { api, baseUrl } = llm.account;
   return {
     provider: account,
     id,
     name,
-    wire: WIRES.find((known) => known === wire) ?? 'anthropic',
+    wire: PROVIDER_APIS.find((known) => known === api) ?? 'anthropic',
     baseUrl,
     reasoning,
     input,
     ...(price === undefined ? {} : { cost: price }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(maxOutput === undefined ? {} : { maxTokens: maxOutput }),
-    ...(reasoning ? { thinkingMode: thinkingMode(wire, id) } : {}),
+    ...(reasoning ? { thinkingMode: thinkingMode(api, id) } : {}),
   };
 }
 
-function thinkingMode(wire: string, model: string): ThinkingMode {
-  return providers.find(({ name }) => name === wire)?.thinkingMode?.(model) ?? 'effort';
+function thinkingMode(api: string, model: string): ThinkingMode {
+  return providers.find(({ name }) => name === api)?.thinkingMode?.(model) ?? 'effort';
 }
 
-/** In the words that clients look for. */
+/** Throws for an unknown provider, with a message that clients match. */
 export function refuseUnknownProvider(provider: string, { accounts }: Pick<Config, 'accounts'>): void {
-  if (provider === 'sim' || vendorNamed(provider) !== undefined) return;
+  if (provider === 'sim' || findVendor(provider) !== undefined) return;
   if (accounts.some(({ name }) => name === provider)) return;
   throw new PolypodError(
     'not-found',

@@ -3,7 +3,7 @@ import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 import { acquireLock, type Lock, readLock } from '../../store/index.ts';
 import { daemonLock, type DataPaths } from './data-paths.ts';
 
-/** Makes the data directory, only for its user, or says why it cannot be used. */
+/** Creates the data directory with access only for its user, or throws why it cannot be used. */
 export function makeDataDirectory({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): void {
   try {
     mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 };
 
-/** The right to be the daemon of a data directory. A second one is refused with who is the first. */
+/** Acquires the daemon lock of a data directory. If another daemon holds it, the error names that process. */
 export function lockDataDirectory(dataPaths: Pick<DataPaths, 'dataDirectory'>): Lock {
   try {
     return acquireLock(daemonLock(dataPaths));
@@ -45,7 +45,7 @@ export function lockDataDirectory(dataPaths: Pick<DataPaths, 'dataDirectory'>): 
   }
 }
 
-/** How many bytes are left for this user on the disk of a directory; undefined if that cannot be told. */
+/** The free bytes for this user on the disk of a directory; undefined if unknown. */
 export function diskFree(directory: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(directory);

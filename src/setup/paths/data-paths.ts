@@ -3,25 +3,25 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Environment } from '../../llm/index.ts';
 
-/** Where Polypod keeps what on this machine. */
+/** The locations of Polypod's files on this machine. */
 export interface DataPaths {
   readonly home: string;
   readonly configFile: string;
   /** The user's own models, beside the configuration. */
   readonly modelsFile: string;
-  /** The rules that answering "always" has made, beside the configuration too. */
+  /** The rules saved by answering "always", beside the configuration. */
   readonly rulesFile: string;
-  /** What `polypod models refresh` brought last; may be deleted at any time. */
+  /** The result of `polypod models refresh`; can be deleted at any time. */
   readonly refreshedModelsFile: string;
-  /** Sessions, feeds and the catalogue: what must not be lost. */
+  /** Sessions, feeds and the catalogue, which must not be lost. */
   readonly dataDirectory: string;
-  /** What can be made again. */
+  /** Files that can be recreated. */
   readonly cacheDirectory: string;
-  /** Sockets: a directory of its own for every data directory, only for its user. */
+  /** Sockets; a separate directory for every data directory, accessible only for its user. */
   readonly runtimeDirectory: string;
 }
 
-/** The daemon's own socket, by which the other commands reach it. */
+/** The daemon's control socket. */
 export function controlSocket({ runtimeDirectory }: Pick<DataPaths, 'runtimeDirectory'>): string {
   return join(runtimeDirectory, 'daemon.sock');
 }
@@ -46,7 +46,7 @@ export function commandsDirectory({ dataDirectory }: Pick<DataPaths, 'dataDirect
   return join(dataDirectory, 'commands');
 }
 
-/** The keys of the agents, and the records of where they run. */
+/** The keys of the agents, and the records of running agents. */
 export function tasksDirectory({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
   return join(dataDirectory, 'tasks');
 }
@@ -56,27 +56,27 @@ export function keysFile(dataPaths: Pick<DataPaths, 'dataDirectory'>): string {
   return join(tasksDirectory(dataPaths), 'keys.json');
 }
 
-/** Whose lock it is to be the daemon of a data directory. */
+/** The path whose lock the daemon of a data directory holds. */
 export function daemonLock({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
   return join(dataDirectory, 'daemon');
 }
 
 /**
- * The places as the XDG base directory specification lays them out. POLYPOD_CONFIG names another configuration file,
- * POLYPOD_DATA_DIR another data directory, which an argument overrides, POLYPOD_RUNTIME_DIR another place for sockets.
+ * The paths according to the XDG base directory specification. POLYPOD_CONFIG sets another configuration file,
+ * POLYPOD_DATA_DIR another data directory, which an argument overrides, POLYPOD_RUNTIME_DIR another directory for sockets.
  */
 export function dataPathsFrom(
   env: Environment,
-  asked: { readonly dataDirectory?: string | undefined } = {},
+  overrides: { readonly dataDirectory?: string | undefined } = {},
 ): DataPaths {
-  const home = given(env.HOME) ?? homedir();
-  const base = (variable: string, ...otherwise: string[]) =>
-    join(absolute(env[variable]) ?? join(home, ...otherwise), 'polypod');
-  const configFile = given(env.POLYPOD_CONFIG) ?? join(base('XDG_CONFIG_HOME', '.config'), 'config.yaml');
+  const home = nonEmpty(env.HOME) ?? homedir();
+  const base = (variable: string, ...fallback: string[]) =>
+    join(absolute(env[variable]) ?? join(home, ...fallback), 'polypod');
+  const configFile = nonEmpty(env.POLYPOD_CONFIG) ?? join(base('XDG_CONFIG_HOME', '.config'), 'config.yaml');
   const cacheDirectory = base('XDG_CACHE_HOME', '.cache');
-  const usual = base('XDG_DATA_HOME', '.local', 'share');
-  const wanted = given(asked.dataDirectory) ?? given(env.POLYPOD_DATA_DIR);
-  const dataDirectory = wanted === undefined ? usual : resolve(wanted);
+  const defaultDirectory = base('XDG_DATA_HOME', '.local', 'share');
+  const requested = nonEmpty(overrides.dataDirectory) ?? nonEmpty(env.POLYPOD_DATA_DIR);
+  const dataDirectory = requested === undefined ? defaultDirectory : resolve(requested);
   return {
     home,
     configFile,
@@ -89,22 +89,22 @@ export function dataPathsFrom(
   };
 }
 
-/** Socket paths are short by law, and a data directory may be deep: only where there is nothing else are they inside of it. */
+/** The system limits the length of socket paths, so the data directory, which may be deep, is only used as a last resort. */
 function runtimeDirectory(env: Environment, home: string, dataDirectory: string): string {
-  const asked = given(env.POLYPOD_RUNTIME_DIR);
-  if (asked !== undefined) return resolve(asked);
+  const overrides = nonEmpty(env.POLYPOD_RUNTIME_DIR);
+  if (overrides !== undefined) return resolve(overrides);
   const base = absolute(env.XDG_RUNTIME_DIR);
   if (base === undefined) return join(dataDirectory, 'run');
   if (dataDirectory === join(home, '.local', 'share', 'polypod')) return join(base, 'polypod');
-  // Two data directories are two daemons, with sockets of their own.
+  // Every data directory has its own daemon and sockets.
   return join(base, `polypod-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 12)}`);
 }
 
-/** The specification has relative paths ignored. */
+/** Relative paths are ignored, as the specification requires. */
 function absolute(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
-function given(path: string | undefined): string | undefined {
+function nonEmpty(path: string | undefined): string | undefined {
   return path === '' ? undefined : path;
 }

@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 
-/** The full path of a directory that is there; refuses with what is there instead. */
+/** Resolves the path of an existing directory; throws if it is missing or not a directory. */
 export async function existingDirectory(path: string): Promise<string> {
   const full = resolve(path);
   const found = await stat(full).catch((thrown: unknown) => {
     const isMissing = systemCodeOf(thrown) === 'ENOENT';
-    const problem = isMissing ? 'there is no such directory: make it, or name another' : messageOf(thrown);
+    const problem = isMissing ? 'there is no such directory: create it, or name another' : messageOf(thrown);
     throw new PolypodError('not-found', `cannot work in ${path}: ${problem}`, { cause: thrown });
   });
   if (!found.isDirectory())

@@ -1,4 +1,4 @@
-/** Where Polypod keeps what on this machine, and who may change it. */
+/** The locations of Polypod's files, and checks of their permissions. */
 export { diskFree, lockDataDirectory, makeDataDirectory } from './data-directory.ts';
 export {
   commandsDirectory,
@@ -14,6 +14,6 @@ export {
 } from './data-paths.ts';
 export { existingDirectory } from './existing-directory.ts';
 export { lockWithRetry } from './lock-with-retry.ts';
-export { makePrivate } from './private-directory.ts';
+export { makePrivateDirectory } from './private-directory.ts';
 export { refuseUnsafeFile } from './refuse-unsafe-file.ts';
-export { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-path-length.ts';
+export { podSocketPathsFit, refuseLongSocketPath, SHORTER_PATH_HINT } from './socket-path-length.ts';

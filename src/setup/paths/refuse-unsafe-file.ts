@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 
 /**
- * Refuses a file that other users of this machine could change or replace, and a secret one that they could read. A group may
- * read secrets (0640 is how many systems keep TLS keys) but not change them. A file that is missing is not refused here.
+ * Throws for a file that other users of this machine can change or replace, and for a secret one that they can read. A group
+ * may read secrets (many systems store TLS keys with mode 0640), but not change them. A missing file is accepted here.
  */
 export function refuseUnsafeFile(
   what: string,
@@ -21,7 +21,7 @@ export function refuseUnsafeFile(
     throw unsafe(`${what} ${real} belongs to another user`, `chown ${me} ${quoted(real)}`);
   for (const directory of new Set([...parentsOf(resolve(path)), ...parentsOf(real)])) {
     const { mode } = statSync(directory);
-    // In a directory such as /tmp users can replace their own files only.
+    // In a sticky directory such as /tmp, users can only replace their own files.
     if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0)
       throw unsafe(
         `${what} ${path} is in ${directory}, where every user of this machine can replace files`,
@@ -45,12 +45,12 @@ function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // A link to nowhere: whoever reads it says so.
+    // A dangling link fails when the file is read.
     return path;
   }
 }
 
-/** Up to the root. */
+/** All parent directories up to the root. */
 function parentsOf(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === path ? [] : [parent, ...parentsOf(parent)];

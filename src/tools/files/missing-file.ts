@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { nearest, systemCodeOf } from '../../base/index.ts';
+import { nearestMatch, systemCodeOf } from '../../base/index.ts';
 import { absolutePath } from '../path-argument.ts';
 import type { ToolContext } from '../tool.ts';
 
@@ -27,7 +27,7 @@ export async function missingFileText(label: string, context: ToolContext): Prom
 async function similarName(path: string, context: ToolContext): Promise<string | undefined> {
   try {
     const directory = await context.resolve(dirname(path), 'read');
-    return nearest(basename(path), (await readdir(directory)).slice(0, MAX_NAMES));
+    return nearestMatch(basename(path), (await readdir(directory)).slice(0, MAX_NAMES));
   } catch {
     // Without a readable directory there is no suggestion.
     return undefined;

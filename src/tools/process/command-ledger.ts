@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, type JsonObject, numberOf, objectIn, objectOf, stringOf } from '../../base/index.ts';
+import { isObject, type JsonObject, numberOf, parseObject, objectOf, stringOf } from '../../base/index.ts';
 
 /** A command that was started and may still run. */
 export interface CommandRecord {
@@ -107,7 +107,7 @@ export class CommandLedger {
 const ENDED = '.ended.json';
 
 function parseRecord(text: string): CommandRecord | undefined {
-  const { version, mark, podId, callId, command, owner, root, pipes, ended } = objectIn(text) ?? {};
+  const { version, mark, podId, callId, command, owner, root, pipes, ended } = parseObject(text) ?? {};
   if (version !== 1 || !isMark(mark)) return undefined;
   const { pid, start } = objectOf(root);
   return {

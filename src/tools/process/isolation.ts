@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { messageOf, objectOf, stringOf, unsearchedText } from '../../base/index.ts';
+import { messageOf, objectOf, stringOf, unreadablePathNote } from '../../base/index.ts';
 import { programOnPath } from './on-path.ts';
 
 /** Whether commands outside the sandbox get their own process namespace, and why not. */
@@ -75,7 +75,7 @@ async function probe(env: Readonly<Record<string, string>>): Promise<Probe> {
   if (process.platform !== 'linux') return { why: 'this system has no process namespaces' };
   const bwrap = await programOnPath('bwrap', env);
   if (bwrap === undefined)
-    return { why: `bubblewrap is missing: install the package bubblewrap${unsearchedText(env['PATH'])}` };
+    return { why: `bubblewrap is missing: install the package bubblewrap${unreadablePathNote(env['PATH'])}` };
   try {
     const args = [...NAMESPACE, '--', '/bin/sh', '-c', 'readlink /proc/self/ns/pid'];
     const { stdout } = await promisify(execFile)(bwrap, args, { env, timeout: PROBE_MS });

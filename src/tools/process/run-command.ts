@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   agentCommands,
-  CALL_MARK,
+  CALL_MARK_VARIABLE,
   explainStartFailure,
   PolypodError,
   systemCodeOf,
@@ -131,7 +131,7 @@ function spawnMarked(command: Command, { stdout, stderr, pipes }: Outputs): Star
   const entry = record?.({ mark, pipes: names });
   const child = spawn(program, args, {
     cwd,
-    env: { ...env, [CALL_MARK]: [env[CALL_MARK], mark].filter(Boolean).join(',') },
+    env: { ...env, [CALL_MARK_VARIABLE]: [env[CALL_MARK_VARIABLE], mark].filter(Boolean).join(',') },
     // Its own group and session: signals to us do not reach it, and it has no terminal to prompt on.
     detached: true,
     stdio: ['ignore', stdout.write.fd, stderr.write.fd, ...(command.descriptors ?? [])],

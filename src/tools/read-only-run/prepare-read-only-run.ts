@@ -1,4 +1,4 @@
-import { PolypodError, unsearchedText } from '../../base/index.ts';
+import { PolypodError, unreadablePathNote } from '../../base/index.ts';
 import {
   type Call,
   examine,
@@ -43,7 +43,7 @@ export function prepareReadOnlyRun(
     if (bash === undefined || bash.kind === 'script' || bash.kind === 'shim' || (await isWritable(bash.path)))
       throw new PolypodError(
         'denied',
-        `Commands run without approval only with an installed bash, and none was found on PATH${unsearchedText(env['PATH'])}.`,
+        `Commands run without approval only with an installed bash, and none was found on PATH${unreadablePathNote(env['PATH'])}.`,
       );
     const git = mergeExaminedGit(commands.flatMap(gitUses));
     return readOnlyRun({ env, scratch, bash: bash.path, git, isWritable });

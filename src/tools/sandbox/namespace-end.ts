@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { numberOf, objectIn } from '../../base/index.ts';
+import { numberOf, parseObject } from '../../base/index.ts';
 
 /**
  * Waits until every process of a sandbox has ended. bubblewrap exits with the command, a moment before the
@@ -20,7 +20,7 @@ export async function waitForNamespaceEnd(status: number): Promise<void> {
 function firstProcess(status: number): number | undefined {
   try {
     const text = readFileSync(`/proc/self/fd/${status}`, 'utf8');
-    return numberOf(objectIn(text)?.['child-pid']);
+    return numberOf(parseObject(text)?.['child-pid']);
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { messageOf, PolypodError, unsearchedText } from '../../base/index.ts';
+import { messageOf, PolypodError, unreadablePathNote } from '../../base/index.ts';
 import { programOnPath } from '../process/on-path.ts';
 import type { PermissionMode } from '../policy/permission-mode.ts';
 import { isInside } from '../policy/scope.ts';
@@ -67,7 +67,7 @@ export async function openSandboxes(options: SandboxOptions, first: SandboxScope
   if (program === undefined)
     throw new PolypodError(
       'denied',
-      `The sandbox needs bubblewrap: install the package bubblewrap, which brings bwrap${unsearchedText(options.env['PATH'])}.`,
+      `The sandbox needs bubblewrap: install the package bubblewrap, which brings bwrap${unreadablePathNote(options.env['PATH'])}.`,
     );
   const shell = (await programOnPath('bash', options.env)) ?? '/bin/sh';
   const [bubblewrap, identity] = await Promise.all([bubblewrapAt(program), gitIdentity(options.env)]);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { type AgentCommand, CALL_MARK } from '../../base/index.ts';
+import { type AgentCommand, CALL_MARK_VARIABLE } from '../../base/index.ts';
 
 /** The process at the other end of a Unix socket. */
 export interface PeerProcess {
@@ -102,8 +102,8 @@ function pidNamespace(pid: number | 'self'): string | undefined {
 
 function agentMarkers(pid: number | 'self'): readonly string[] {
   const environment = (attempt(() => readText(`/proc/${pid}/environ`)) ?? '').split('\0');
-  const entry = environment.find((variable) => variable.startsWith(`${CALL_MARK}=`));
-  return entry?.slice(CALL_MARK.length + 1).split(',') ?? [];
+  const entry = environment.find((variable) => variable.startsWith(`${CALL_MARK_VARIABLE}=`));
+  return entry?.slice(CALL_MARK_VARIABLE.length + 1).split(',') ?? [];
 }
 
 function processIds(): readonly number[] {

@@ -3,15 +3,15 @@ import { onTestFinished } from 'vitest';
 
 export interface CuttingProxy {
   readonly url: string;
-  /** Breaks every connection there is. */
+  /** Breaks all open connections. */
   cut(): void;
-  /** Breaks the next connections by themselves, each after so many bytes of the server's; the ones after those last. */
+  /** Breaks each of the next connections after this many bytes from the server; later ones are not broken. */
   cutAfter(bytes: readonly number[]): void;
-  /** How many connections were taken. */
+  /** The number of accepted connections. */
   readonly connections: number;
 }
 
-/** Stands between a client and a server that may move, and breaks connections as no server would. */
+/** A proxy between a client and a server that may change its port; it breaks connections at arbitrary points. */
 export async function cuttingProxy(target: () => number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
   let planned: number[] = [];
@@ -31,7 +31,7 @@ export async function cuttingProxy(target: () => number): Promise<CuttingProxy> 
     upstream.on('data', (bytes: Buffer) => {
       client.write(bytes.subarray(0, Math.min(left, bytes.length)));
       left -= bytes.length;
-      // What was written still arrives, then the connection is gone in the middle of whatever that was.
+      // Data already written still arrives, then the connection closes in the middle of a message.
       if (left <= 0) client.destroySoon();
     });
     upstream.on('close', () => client.destroy());

@@ -21,7 +21,7 @@ const read = (pieces: readonly Uint8Array[]) => {
   return pieces.flatMap((piece) => [...reader.push(piece)]);
 };
 
-it('reads events with their ids, however the bytes are cut', () => {
+it('parses events with their ids for any chunking', () => {
   const bytes = Buffer.from(WIRE);
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
@@ -32,10 +32,10 @@ it('reads events with their ids, however the bytes are cut', () => {
   );
 });
 
-it('reads lines that end with CRLF', () => {
+it('parses lines that end with CRLF', () => {
   expect(read([Buffer.from(WIRE.replaceAll('\n', '\r\n'))])).toEqual(EVENTS);
 });
 
-it('leaves out an event that has no end, since it comes again', () => {
+it('ignores an incomplete event, because it is sent again', () => {
   expect(read([Buffer.from(WIRE.slice(0, -1))])).toEqual(EVENTS.slice(0, -1));
 });

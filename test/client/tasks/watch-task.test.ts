@@ -5,7 +5,7 @@ import {
   type TaskEvent,
   TasksClient,
   type TasksClientOptions,
-  type Watched,
+  type WatchUpdate,
   type WatchOptions,
   watchTask,
 } from '../../../src/client/index.ts';
@@ -16,7 +16,7 @@ import { says, STALLS, tasksStage } from '../../protocols/tasks/stage.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
 
 const LONG = { parts: [{ text: generatedText(400) }], pace: { chunkSize: 4 } };
-const SOON = { firstMs: 1, longestMs: 5 };
+const SOON = { firstMs: 1, maxMs: 5 };
 
 const wish = (more: JsonObject = {}) => ({
   sessionId: 's1',
@@ -32,17 +32,17 @@ function clientOf(options: TasksClientOptions): TasksClient {
 }
 
 async function watched(client: TasksClient, taskId: string, options: WatchOptions = {}) {
-  const all: Watched[] = [];
+  const all: WatchUpdate[] = [];
   for await (const one of watchTask(client, taskId, options)) all.push(one);
   return all;
 }
 
-const eventsIn = (all: readonly Watched[]): readonly TaskEvent[] =>
+const eventsIn = (all: readonly WatchUpdate[]): readonly TaskEvent[] =>
   all.flatMap((one) => (one.type === 'event' && one.event.seq !== undefined ? [one.event] : []));
 
-const typesIn = (all: readonly Watched[]) => new Set(all.map(({ type }) => type));
+const typesIn = (all: readonly WatchUpdate[]) => new Set(all.map(({ type }) => type));
 
-/** A server of somebody else's. */
+/** A server that is not Polypod. */
 async function serverThat(answer: RequestListener): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => {
@@ -56,7 +56,7 @@ async function serverThat(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
 }
 
-/** Answers with the next status each time it is asked for one, and with the last from then on. */
+/** Responds with the next status for each request, and then keeps repeating the last. */
 function statuses(...rows: readonly JsonObject[]): RequestListener {
   const left = [...rows];
   return (_, response) => {
@@ -66,8 +66,8 @@ function statuses(...rows: readonly JsonObject[]): RequestListener {
   };
 }
 
-describe('a task that is watched', () => {
-  it('is told whole, wherever the connection breaks', async () => {
+describe('watching a task', () => {
+  it('delivers all events, wherever the connection breaks', async () => {
     const { door, key } = await tasksStage([LONG]);
     const direct = clientOf({ url: door().url, key: key() });
     const { taskId } = await direct.submit(wish());
@@ -78,9 +78,9 @@ describe('a task that is watched', () => {
     const proxy = await cuttingProxy(() => door().port);
     const cut = clientOf({ url: proxy.url, key: key() });
     for (const seed of [1, 7, 31]) {
-      // No connection is left that will last.
+      // Every connection breaks.
       proxy.cut();
-      // Inside headers, lines and numbers: wherever it happens to fall.
+      // At any byte: inside headers, lines and numbers.
       proxy.cutAfter(Array.from({ length: 20 }, (_, index) => ((index + seed) * 613) % 2_000));
       const all = await watched(cut, taskId);
       expect(eventsIn(all)).toEqual(expected);
@@ -89,12 +89,12 @@ describe('a task that is watched', () => {
     }
   });
 
-  it('is told whole over a kill of the server in between', async () => {
+  it('delivers all events across a kill of the server', async () => {
     const { door, key, restart } = await tasksStage([STALLS]);
     const proxy = await cuttingProxy(() => door().port);
     const client = clientOf({ url: proxy.url, key: key() });
     const { taskId } = await client.submit(wish());
-    const all: Watched[] = [];
+    const all: WatchUpdate[] = [];
     for await (const one of watchTask(client, taskId)) {
       all.push(one);
       if (one.type === 'event' && one.event.event === 'text_delta') {
@@ -107,7 +107,7 @@ describe('a task that is watched', () => {
     expect(eventsIn(all)).toEqual(eventsIn(await watched(client, taskId)));
   });
 
-  it('goes on after an id, and ends at once where all was seen', async () => {
+  it('resumes after an id, and ends immediately if all events were received', async () => {
     const { door, key } = await tasksStage([LONG]);
     const client = clientOf({ url: door().url, key: key() });
     const { taskId } = await client.submit(wish());
@@ -120,7 +120,7 @@ describe('a task that is watched', () => {
     expect(await watched(client, taskId, { after: ids.at(-1) ?? '' })).toMatchObject([{ type: 'status' }]);
   });
 
-  it('is asked for again and again where the server has no streams', async () => {
+  it('polls if the server has no streams', async () => {
     const answer = statuses(
       { status: 'pending' },
       { status: 'in_progress', progress: 40 },
@@ -140,20 +140,20 @@ describe('a task that is watched', () => {
   });
 
   it.each([
-    ['holds the stream back', { 'content-type': 'text/event-stream' }, 'nothing comes through the stream'],
+    ['holds the stream back', { 'content-type': 'text/event-stream' }, 'the stream delivers no data'],
     ['sends something else', { 'content-type': 'text/html' }, 'the server sends no streams'],
-  ])('is asked for again and again where somebody in between %s', async (_, headers, why) => {
+  ])('polls if an intermediary %s', async (_, headers, why) => {
     const answer = statuses({ status: 'completed', result: {} });
     const url = await serverThat((request, response) => {
       if (request.url?.endsWith('/status') === true) answer(request, response);
       else response.writeHead(200, headers).flushHeaders();
     });
-    const all = await watched(clientOf({ url, silentMs: 20 }), 't');
+    const all = await watched(clientOf({ url, idleMs: 20 }), 't');
     expect(all[0]).toEqual({ type: 'polling', why });
     expect(all.at(-1)).toMatchObject({ status: { status: 'completed' } });
   });
 
-  it('is asked for again and again where no stream opens', async () => {
+  it('polls if no stream can be opened', async () => {
     const answer = statuses({ status: 'completed', result: {} });
     const url = await serverThat((request, response) => {
       if (request.url?.endsWith('/status') === true) answer(request, response);
@@ -162,13 +162,13 @@ describe('a task that is watched', () => {
     expect(all[0]).toEqual({ type: 'polling', why: 'no stream opens' });
   });
 
-  it('is given up when the server stays away', async () => {
+  it('gives up if the server stays unreachable', async () => {
     const { door, key } = await tasksStage([STALLS]);
     const client = clientOf({ url: door().url, key: key() });
     const { taskId } = await client.submit(wish());
     const told: string[] = [];
     const following = (async () => {
-      for await (const one of watchTask(client, taskId, { patienceMs: 30 })) {
+      for await (const one of watchTask(client, taskId, { giveUpAfterMs: 30 })) {
         told.push(one.type);
         if (one.type === 'event' && one.event.event === 'text_delta') await door().close();
       }
@@ -177,14 +177,14 @@ describe('a task that is watched', () => {
     expect(told).toContain('lost');
   });
 
-  it('is not watched with a key that was revoked, nor without one', async () => {
+  it('fails with a revoked key, and without a key', async () => {
     const { door } = await tasksStage([]);
     const client = clientOf({ url: door().url, key: 'ppk_000000000000_00000000000000000000' });
     await expect(watched(client, 'task_x')).rejects.toMatchObject({ code: 'denied' });
     await expect(watched(clientOf({ url: door().url }), 'task_x')).rejects.toThrow('a key is required');
   });
 
-  it('is left when the reader has had enough, and no connection stays', async () => {
+  it('stops when the reader stops, and leaves no connection open', async () => {
     const { door, key } = await tasksStage([STALLS]);
     const client = clientOf({ url: door().url, key: key() });
     const { taskId } = await client.submit(wish());
@@ -194,8 +194,8 @@ describe('a task that is watched', () => {
   });
 });
 
-describe('a submission', () => {
-  it('that was cut off is sent again, and is one task', async () => {
+describe('submitting a task', () => {
+  it('retries after a lost connection and creates one task', async () => {
     const { door, key } = await tasksStage([says('One.')]);
     const proxy = await cuttingProxy(() => door().port);
     const client = clientOf({ url: proxy.url, key: key() });
@@ -206,14 +206,14 @@ describe('a submission', () => {
     expect((await client.list({})).map((listed) => listed.taskId)).toEqual([taskId]);
   });
 
-  it('is not sent again where nobody listens', async () => {
+  it('does not retry if the connection is refused', async () => {
     const { door, key } = await tasksStage([]);
     const client = clientOf({ url: door().url, key: key() });
     await door().close();
     await expect(client.submit(wish())).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('goes over TLS to a certificate that is trusted, and to no other', async () => {
+  it('accepts a trusted TLS certificate and no other', async () => {
     const tls = selfSigned();
     const { door, key } = await tasksStage([says('One.')], { tasks: { tls } });
     const trusting = clientOf({
@@ -234,8 +234,8 @@ describe('a submission', () => {
   });
 });
 
-describe('a certificate that is pinned', () => {
-  it('is good under any name, and no other is', async () => {
+describe('a pinned certificate', () => {
+  it('is accepted under any name, and no other certificate is', async () => {
     const tls = selfSigned();
     const { door, key } = await tasksStage([], { tasks: { tls, address: '127.0.0.2' } });
     const { url } = door();
@@ -246,13 +246,13 @@ describe('a certificate that is pinned', () => {
   });
 });
 
-describe('answers of what is no agent', () => {
+describe('responses of a server that is not an agent', () => {
   it.each([
-    ['text', 200, 'hello', 'is no agent'],
-    ['other JSON', 200, '{"hello":1}', 'is no agent'],
+    ['text', 200, 'hello', 'is not an agent'],
+    ['other JSON', 200, '{"hello":1}', 'is not an agent'],
     ['a redirection', 302, '', 'the server answered 302: it is at http://elsewhere/ now'],
     ['a bare 502', 502, '<html>', 'the server answered 502'],
-  ])('%s: refused in a sentence', async (_, status, text, message) => {
+  ])('%s: fails with a clear error', async (_, status, text, message) => {
     const url = await serverThat((_request, response) => {
       response.writeHead(status, { location: 'http://elsewhere/' }).end(text);
     });

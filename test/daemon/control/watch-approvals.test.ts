@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { objectIn, objectOf } from '../../../src/base/index.ts';
+import { parseObject, objectOf } from '../../../src/base/index.ts';
 import { watchApprovals } from '../../../src/daemon/control/watch-approvals.ts';
 import type { Host, Pod } from '../../../src/pod/index.ts';
 import { ADA, BOB, Listener, say, stage } from '../../pod/stage.ts';
@@ -16,7 +16,7 @@ class Watcher {
   constructor(host: Host, names: ReadonlyMap<string, string>) {
     const leave = new AbortController();
     const send = async (line: string): Promise<void> => {
-      const watched = objectOf(objectIn(line)?.watched);
+      const watched = objectOf(parseObject(line)?.watched);
       const { type, session, status, by } = watched;
       this.#told.push([names.get(String(session)), type, status, by].filter(Boolean).join(' '));
       this.arguments.push(watched.arguments);

@@ -5,14 +5,14 @@ import {
   type ModelEntry,
   mergeModels,
   minimalModel,
-  referenceTo,
+  modelReference,
   resolveModel,
 } from '../../../src/llm/catalogue/catalogue.ts';
 import { costOf } from '../../../src/llm/catalogue/cost.ts';
 import { MODEL_TABLE } from '../../../src/llm/catalogue/model-table.ts';
 import { parseModelsDev } from '../../../src/llm/catalogue/models-dev.ts';
 import { parseModels } from '../../../src/llm/catalogue/models-file.ts';
-import { VENDORS, vendorNamed } from '../../../src/llm/catalogue/vendors.ts';
+import { VENDORS, findVendor } from '../../../src/llm/catalogue/vendors.ts';
 
 const small: Model = {
   account: 'groq',
@@ -29,29 +29,29 @@ function mistakesIn(content: unknown) {
 }
 
 describe('the built-in table', () => {
-  test('names every model once', () => {
-    const references = MODEL_TABLE.map(referenceTo);
+  test('lists every model once', () => {
+    const references = MODEL_TABLE.map(modelReference);
     expect(references).toEqual([...new Set(references)]);
   });
 
   test('lists only models of known vendors, each under the vendor’s own name', () => {
-    expect(MODEL_TABLE.filter(({ account }) => vendorNamed(account)?.name !== account)).toEqual([]);
+    expect(MODEL_TABLE.filter(({ account }) => findVendor(account)?.name !== account)).toEqual([]);
   });
 
-  test('knows the default model of every vendor of which it knows a model', () => {
+  test('contains the default model of every vendor in the table', () => {
     const accounts = new Set(MODEL_TABLE.map(({ account }) => account));
-    const references = new Set(MODEL_TABLE.map(referenceTo));
+    const references = new Set(MODEL_TABLE.map(modelReference));
     const unknown = VENDORS.filter(({ name }) => accounts.has(name)).filter(
       ({ name, defaultModel = '' }) => !references.has(`${name}/${defaultModel}`),
     );
     expect(unknown).toEqual([]);
   });
 
-  test('could be written into a models.json as it is', () => {
+  test('is a valid models.json', () => {
     expect(parseModels(JSON.stringify(MODEL_TABLE), 'models.json')).toEqual(MODEL_TABLE);
   });
 
-  test('asks more for a long prompt wherever it has a second price', () => {
+  test('has a higher price for long prompts in every tier', () => {
     const cheaper = MODEL_TABLE.filter(({ price }) =>
       price?.tiers?.some((tier) => tier.input <= price.input || tier.output <= price.output),
     );
@@ -60,17 +60,17 @@ describe('the built-in table', () => {
 });
 
 describe('mergeModels', () => {
-  test('lays an entry over the model field by field', () => {
+  test('merges an entry into the model field by field', () => {
     const merged = mergeModels([small], [{ account: 'groq', id: 'small', contextWindow: 16_000 }]);
     expect(merged).toEqual([{ ...small, contextWindow: 16_000 }]);
   });
 
-  test('replaces a price as a whole, so that no old rate stands beside a new one', () => {
+  test('replaces a price as a whole, so that old and new rates are not mixed', () => {
     const entry: ModelEntry = { account: 'groq', id: 'small', price: { input: 3, output: 4 } };
     expect(mergeModels([small], [entry])).toEqual([{ ...small, price: { input: 3, output: 4 } }]);
   });
 
-  test('adds a model that is not there, promising nothing that the entry does not say', () => {
+  test('adds an unknown model with minimal capabilities', () => {
     const entry: ModelEntry = { account: 'home', id: 'big', reasoning: true };
     expect(mergeModels([small], [entry])).toEqual([
       small,
@@ -78,7 +78,7 @@ describe('mergeModels', () => {
     ]);
   });
 
-  test('changes nothing when it is done twice', () => {
+  test('is idempotent', () => {
     const entry: fc.Arbitrary<ModelEntry> = fc.record(
       {
         account: fc.constantFrom('groq', 'home'),
@@ -99,8 +99,8 @@ describe('mergeModels', () => {
   });
 });
 
-describe('a models.json', () => {
-  test('is read with all its fields', () => {
+describe('parseModels', () => {
+  test('reads all fields', () => {
     const entries: ModelEntry[] = [
       { account: 'groq', id: 'small' },
       {
@@ -117,7 +117,7 @@ describe('a models.json', () => {
     expect(parseModels(JSON.stringify(entries), 'models.json')).toEqual(entries);
   });
 
-  test('with mistakes gets them all named, with entry, key and what to write', () => {
+  test('reports every problem with its entry, key and expected value', () => {
     const entries = [
       { account: 'groq' },
       'gpt',
@@ -151,15 +151,15 @@ describe('a models.json', () => {
     );
   });
 
-  test('that speaks of one model twice is refused', () => {
+  test('rejects a file with duplicate models', () => {
     const twice = [
       { account: 'groq', id: 'x' },
       { account: 'groq', id: 'x', reasoning: true },
     ];
-    expect(mistakesIn(twice)).toThrow('models.json: entry 2: groq/x is entry 1 already: keep one');
+    expect(mistakesIn(twice)).toThrow('models.json: entry 2: groq/x repeats entry 1: keep one');
   });
 
-  test('that is no list, or no JSON, is refused with what to do', () => {
+  test('rejects a file that is not a list or not JSON, with the next step', () => {
     expect(mistakesIn({})).toThrow('models.json: the file must be a list, not a map, for example [{');
     expect(mistakesIn('[{]')).toThrow(
       /^models\.json: not valid JSON \(.+\): correct it, or move the file away$/s,
@@ -180,15 +180,15 @@ describe('resolveModel', () => {
     ['gemini/gemini-9', minimalModel('google', 'gemini-9')],
     ['work/any', minimalModel('work', 'any')],
     ['home/other', minimalModel('home', 'other')],
-  ])('takes %s for what it says', (reference, model) => {
+  ])('resolves %s', (reference, model) => {
     expect(resolveModel(models, reference, ['work'])).toEqual(model);
   });
 
-  test('never sends a vendor’s name to a reseller who has it in an id', () => {
+  test('prefers a vendor’s name over a reseller’s id with the same prefix', () => {
     expect(resolveModel(models, 'anthropic/claude-x')).toEqual(minimalModel('anthropic', 'claude-x'));
   });
 
-  test('lets an id of the table win over a vendor’s nickname', () => {
+  test('prefers an id of the table over a vendor’s alias', () => {
     const qwen: Model = { ...small, account: 'openrouter', id: 'qwen/qwen-x' };
     expect(resolveModel([qwen], 'qwen/qwen-x')).toEqual(qwen);
   });
@@ -205,8 +205,8 @@ describe('resolveModel', () => {
       'zzz/x',
       /^no account is called "zzz": there are .*, home\. Add it under accounts in the configuration$/,
     ],
-    ['groq/', '"groq/" names no model: write the model\'s id behind the slash'],
-  ])('refuses %s with the next step', (reference, message) => {
+    ['groq/', '"groq/" names no model: write the model\'s id after the slash'],
+  ])('rejects %s with the next step', (reference, message) => {
     expect(() => resolveModel(models, reference)).toThrow(message);
   });
 });
@@ -229,7 +229,7 @@ describe('costOf', () => {
     });
   });
 
-  test('takes the rates of the highest step that the prompt has passed', () => {
+  test('uses the rates of the highest tier that the prompt exceeds', () => {
     const price = {
       input: 1,
       output: 1,
@@ -257,7 +257,7 @@ describe('costOf', () => {
     expect(costOf(model, usage)).toBeUndefined();
   });
 
-  test('is never negative and always the sum of its parts, whatever a provider counts', () => {
+  test('is never negative and always the sum of its parts, for any usage', () => {
     const tokens = fc.option(fc.nat({ max: 2_000_000 }), { nil: undefined });
     const usages = fc
       .record({
@@ -284,7 +284,7 @@ describe('costOf', () => {
   });
 });
 
-describe('the models.dev catalogue', () => {
+describe('parseModelsDev', () => {
   const model = {
     id: 'kimi-x',
     name: 'Kimi X',
@@ -305,7 +305,7 @@ describe('the models.dev catalogue', () => {
     },
   };
 
-  test('is read for the vendors that can be reached, under the names they have here', () => {
+  test('reads the models of known vendors, under our names', () => {
     const catalogue = {
       moonshotai: { id: 'moonshotai', env: ['MOONSHOT_API_KEY'], models: { 'kimi-x': model } },
       unheard: { models: { 'kimi-x': model } },
@@ -329,18 +329,18 @@ describe('the models.dev catalogue', () => {
     ]);
   });
 
-  test('may say the price of long prompts in its older way', () => {
+  test('reads the older format for prices of long prompts', () => {
     const cost = { input: 1, output: 2, context_over_200k: { input: 2, output: 4 } };
     const [read] = parseModelsDev({ google: { models: { g: { ...model, cost } } } });
     expect(read?.price).toEqual({ input: 1, output: 2, tiers: [{ above: 200_000, input: 2, output: 4 }] });
   });
 
-  test('leaves out what it does not know instead of calling it 0', () => {
+  test('leaves out unknown values instead of using 0', () => {
     const bare = { modalities: { output: ['text'] }, limit: { context: 0 }, cost: { input: 1 } };
     expect(parseModelsDev({ groq: { models: { bare } } })).toEqual([minimalModel('groq', 'bare')]);
   });
 
-  test('loses its deprecated models and those that do not write', () => {
+  test('leaves out deprecated models and models without text output', () => {
     const models = {
       old: { ...model, status: 'deprecated' },
       painter: { ...model, modalities: { input: ['text'], output: ['image'] } },
@@ -349,7 +349,7 @@ describe('the models.dev catalogue', () => {
     expect(parseModelsDev({ openai: { models }, groq: null, xai: { models: [] } })).toEqual([]);
   });
 
-  test('is told from something else', () => {
+  test('rejects anything that is not the models.dev catalogue', () => {
     expect(() => parseModelsDev('<html>')).toThrow('this is not the models.dev catalogue');
   });
 });

@@ -1,4 +1,4 @@
-import { isObject, objectIn } from '../../../src/base/index.ts';
+import { isObject, parseObject } from '../../../src/base/index.ts';
 import { verifyLine } from '../../../src/store/index.ts';
 
 /** A session file as lines of JSON. */
@@ -11,7 +11,7 @@ export class SessionText {
     this.problems = lines.flatMap((line, at) =>
       verifyLine(Buffer.from(line)) === 'ok' ? [] : [`line ${at + 1} of the file is broken`],
     );
-    this.#entries = lines.map((line) => objectIn(line) ?? {});
+    this.#entries = lines.map((line) => parseObject(line) ?? {});
   }
 
   /** How often a user message has exactly this text. */

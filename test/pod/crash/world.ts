@@ -53,7 +53,7 @@ function noteTool({ witness, gate }: World): Tool {
   return defineTool({
     name: 'note',
     description: 'Notes that it was called.',
-    input: shape.fields({ name: shape.text() }, { gated: shape.flag }),
+    input: shape.fields({ name: shape.text() }, { gated: shape.boolean }),
     parallel: true,
     access: () => [{ type: 'foreign', readOnly: true }],
     title: ({ name }) => `note ${name}`,
@@ -79,7 +79,7 @@ const SIM: Model = {
 
 /** Agents whose model is the simulator and whose tools record their effects. */
 export function agentsIn(url: string, world: World): OpenAgent {
-  const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
+  const account = { name: 'sim', api: 'anthropic', baseUrl: url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
     defaultModel: { provider: 'sim', modelId: 'sim' },
     model: async ({ modelId }) => ({

@@ -52,7 +52,7 @@ export class Providers {
 
   async #ask(provider: Provider, items: readonly Item[]): Promise<void> {
     const baseUrl = `${this.#sim.url}${BASE_PATHS[provider.name] ?? ''}`;
-    const llm = connect(provider, { name: 'sim', wire: provider.name, baseUrl, apiKey: 'any' });
+    const llm = connect(provider, { name: 'sim', api: provider.name, baseUrl, apiKey: 'any' });
     const prompt: Item = { type: 'message', role: 'user', content: [{ type: 'text', text: 'Go on' }] };
     const request = { model: MODEL.id, system: 'Be brief.', items: [...items, prompt], tools: [] };
     let last: unknown;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Item, textContent, WIRES } from '../../../src/llm/index.ts';
+import { type Item, textContent, PROVIDER_APIS } from '../../../src/llm/index.ts';
 import {
   type AgentMessage,
   answerMessage,
@@ -22,11 +22,16 @@ describe('items converted to messages', () => {
   it('round-trip exactly, for any item and provider', () => {
     const stopReason = fc.constantFrom('stop', 'length', 'toolUse', 'error', 'aborted');
     fc.assert(
-      fc.property(fc.array(anyItem, { maxLength: 8 }), fc.constantFrom(...WIRES), stopReason, (...given) => {
-        const [items, wire, stopReason] = given;
-        const messages = messagesOf(items, { ...ANSWER, wire, stopReason });
-        expect(messages.map(reread).flatMap(itemsOf)).toEqual(JSON.parse(JSON.stringify(items)));
-      }),
+      fc.property(
+        fc.array(anyItem, { maxLength: 8 }),
+        fc.constantFrom(...PROVIDER_APIS),
+        stopReason,
+        (...given) => {
+          const [items, wire, stopReason] = given;
+          const messages = messagesOf(items, { ...ANSWER, wire, stopReason });
+          expect(messages.map(reread).flatMap(itemsOf)).toEqual(JSON.parse(JSON.stringify(items)));
+        },
+      ),
       { numRuns: 1000 },
     );
   });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isObject, type JsonObject, objectIn, objectOf, stringOf } from '../../../src/base/index.ts';
+import { isObject, type JsonObject, parseObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
@@ -21,7 +21,7 @@ function rpcClient({ env }: Site, ...args: readonly string[]) {
     send: (message: JsonObject) => void running.child.stdin.write(`${JSON.stringify(message)}\n`),
     hear: async (type: string): Promise<JsonObject> => {
       await running.hear(`"type":"${type}"`);
-      const lines = running.heard().stdout.split('\n').map(objectIn);
+      const lines = running.heard().stdout.split('\n').map(parseObject);
       return lines.find((line) => isObject(line) && line.type === type) ?? {};
     },
   };

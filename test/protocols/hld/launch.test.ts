@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type JsonObject,
   type LogEntry,
-  logTo,
+  createLog,
   objectOf,
   redactor,
   shape,
@@ -91,7 +91,7 @@ describe('launchSession', () => {
     const { session_id } = await launch(stage, { query: 'hi', max_turns: 2 }, 'failed');
     expect(await session(stage, session_id)).toMatchObject({
       status: 'failed',
-      error_message: 'the run has taken the 2 turns it may take',
+      error_message: 'the run has reached its limit of 2 turns',
     });
   });
 
@@ -132,7 +132,7 @@ describe('launchSession', () => {
 
   it('logs the events of a verbose session without the text of the conversation', async () => {
     const entries: LogEntry[] = [];
-    const log = logTo({
+    const log = createLog({
       sinks: [(entry) => entries.push(entry)],
       level: () => 'info',
       redact: () => redactor([]),

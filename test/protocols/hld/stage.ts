@@ -1,7 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { arrayOf, type JsonObject, logTo, objectOf, redactor, stringOf } from '../../../src/base/index.ts';
+import {
+  arrayOf,
+  type JsonObject,
+  createLog,
+  objectOf,
+  redactor,
+  stringOf,
+} from '../../../src/base/index.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
@@ -70,7 +77,7 @@ export function openDoor(
   });
 }
 
-const SILENT = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
+const SILENT = createLog({ sinks: [], level: () => 'error', redact: () => redactor([]) });
 
 /** One connection, and all lines that it received. */
 export class Client {

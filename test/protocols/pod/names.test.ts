@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { logTo, redactor } from '../../../src/base/index.ts';
+import { createLog, redactor } from '../../../src/base/index.ts';
 import { openPodDoor } from '../../../src/protocols/pod/index.ts';
 import { scratch, stage } from '../../pod/stage.ts';
 
@@ -9,7 +9,7 @@ import { scratch, stage } from '../../pod/stage.ts';
 async function named() {
   const { host, cwd } = await stage([]);
   const directory = join(scratch(), 'run');
-  const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
+  const log = createLog({ sinks: [], level: () => 'error', redact: () => redactor([]) });
   const door = await openPodDoor({ host, directory, version: '0', log });
   onTestFinished(() => door.close());
   const create = async (name: string) => {

@@ -124,7 +124,7 @@ class Watcher {
     const client = await PodClient.open({
       path,
       after: 0,
-      backoff: { firstMs: 5, longestMs: 50 },
+      backoff: { firstMs: 5, maxMs: 50 },
       onConnection: (state) => {
         if (state === 'lost' && watching.watcher !== undefined) watching.watcher.losses += 1;
       },

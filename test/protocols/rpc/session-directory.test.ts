@@ -87,7 +87,7 @@ describe('--session', () => {
 
   it.each([
     ['./', 'is a directory: name a session file'],
-    ['/dev/null', '/dev/null is no regular file'],
+    ['/dev/null', '/dev/null is not a regular file'],
     ['nobody', 'there is no session "nobody"'],
   ])('refuses %s', async (word, message) => {
     const program = new Program([...SIM, '--session', word]);

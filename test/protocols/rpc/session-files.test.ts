@@ -56,7 +56,7 @@ describe('switch_session', () => {
       ['escape.jsonl', 'cannot be used as a file name'],
       ['damaged.jsonl', 'damaged.jsonl is damaged'],
       ['loop.jsonl', 'ELOOP'],
-      ['/dev/null', '/dev/null is no regular file'],
+      ['/dev/null', '/dev/null is not a regular file'],
       ['/proc/nothing/here.jsonl', 'cannot open the session /proc/nothing/here.jsonl'],
     ] as const)
       expect(await program.ask('switch_session', { sessionPath })).toMatchObject({

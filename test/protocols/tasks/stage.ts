@@ -4,7 +4,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { auditFiles, AuditLog, listAuditFiles, readEntry } from '../../../src/audit/index.ts';
-import { type JsonObject, logTo, redactor } from '../../../src/base/index.ts';
+import { type JsonObject, createLog, redactor } from '../../../src/base/index.ts';
 import { COMMAND_MODEL, commandModel, isCommandModel } from '../../../src/setup/models/command-model.ts';
 import { connect } from '../../../src/llm/index.ts';
 import type { Host } from '../../../src/pod/index.ts';
@@ -56,7 +56,7 @@ export async function tasksStage(
           : {
               llm: connect(providerNamed('anthropic'), {
                 name: 'sim',
-                wire: 'anthropic',
+                api: 'anthropic',
                 baseUrl: simUrl,
                 apiKey: 'any',
               }),
@@ -81,7 +81,7 @@ export async function tasksStage(
       .filter(({ event }) => event !== 'audit.started');
   };
   const logged: string[] = [];
-  const log = logTo({
+  const log = createLog({
     sinks: [(entry) => logged.push(JSON.stringify(entry))],
     level: () => 'debug',
     redact: () => redactor([]),

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectIn, stringOf } from '../../../base/index.ts';
+import { arrayOf, isObject, type JsonObject, parseObject, stringOf } from '../../../base/index.ts';
 import type { Approval, PodCommandOf } from '../../../pod/index.ts';
 import type { Rule } from '../../../tools/index.ts';
 import { callLines } from '../../output/call-lines.ts';
@@ -52,7 +52,7 @@ export function decisionFor(approvalId: string, answer: ApprovalAnswer): PodComm
 
 /** Returns the text as one argument if it is not a JSON object. */
 function argumentsIn(json: string): JsonObject {
-  return objectIn(json) ?? { text: json };
+  return parseObject(json) ?? { text: json };
 }
 
 function detailOf(tool: string, input: JsonObject): ApprovalQuestion['detail'] {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { nearest, PolypodError, systemCodeOf } from '../../../base/index.ts';
+import { nearestMatch, PolypodError, systemCodeOf } from '../../../base/index.ts';
 import { THINKING_LEVELS } from '../../../llm/index.ts';
 import { builtinTools } from '../../../tools/index.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
@@ -21,7 +21,7 @@ export interface SlashCommand {
 export async function runSlash(name: string, rest: string, context: SlashCommandContext): Promise<void> {
   const command = SLASH_COMMANDS.find((each) => each.name === name);
   if (command === undefined) {
-    const near = nearest(
+    const near = nearestMatch(
       name,
       SLASH_COMMANDS.map((each) => each.name),
     );

@@ -1,5 +1,5 @@
 import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
-import { sumOfTotals } from '../../../worker/index.ts';
+import { addTotals } from '../../../worker/index.ts';
 import { isFromAnotherClient } from '../../hosting/headless-approvals.ts';
 import {
   blockAbort,
@@ -104,7 +104,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   'run-end': (view, { runId, outcome, totals, conversation }) => ({
     calls: [],
     thoughts: new Map(),
-    totals: conversation ?? sumOfTotals(view.totals, totals),
+    totals: conversation ?? addTotals(view.totals, totals),
     lastRun: { runId, outcome },
     prints: [{ type: 'text-end' }, ...endOfRun(outcome, view.calls)],
   }),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, type ConnectionOptions } from 'node:tls';
-import { type JsonObject, objectIn, PolypodError } from '../../../base/index.ts';
+import { type JsonObject, parseObject, PolypodError } from '../../../base/index.ts';
 import type { AgentRecord } from '../../../daemon/index.ts';
 
 export interface Probed {
@@ -35,7 +35,9 @@ export function ask(
       (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: objectIn(text) ?? {} }));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, body: parseObject(text) ?? {} }),
+        );
         response.on('error', reject);
       },
     );

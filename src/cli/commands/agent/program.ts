@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { explainStartFailure, PolypodError } from '../../../base/index.ts';
 import { type AgentRecord, removeAgent, writeAgent } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
-import { processBirth } from '../../../store/index.ts';
+import { processInstanceId } from '../../../store/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { ask } from './probe.ts';
 
@@ -75,8 +75,8 @@ export async function startProgram(
 
 /** Stops the program and waits for its end. An unrelated process with the same pid is not stopped. */
 export async function stopProgram({ name, pid, born }: AgentRecord, dataPaths: DataPaths): Promise<void> {
-  if (born === undefined || processBirth(process.pid) === undefined) refuseUnknown(name, pid);
-  const isUp = (): boolean => born !== undefined && processBirth(pid) === born;
+  if (born === undefined || processInstanceId(process.pid) === undefined) refuseUnknown(name, pid);
+  const isUp = (): boolean => born !== undefined && processInstanceId(pid) === born;
   for (let waited = 0; isUp(); waited += PAUSE_MS) {
     if (waited === 0) process.kill(pid, 'SIGTERM');
     if (waited === GRACE_MS) process.kill(pid, 'SIGKILL');
@@ -97,7 +97,7 @@ async function answers(url: string): Promise<boolean> {
 
 /** Omitted if the system does not report it: no /proc, and no `ps` program. */
 function bornAt(pid: number): Pick<AgentRecord, 'born'> {
-  const born = processBirth(pid);
+  const born = processInstanceId(pid);
   return born === undefined ? {} : { born };
 }
 

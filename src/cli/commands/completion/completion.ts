@@ -1,4 +1,4 @@
-import { isOneLine, PolypodError } from '../../../base/index.ts';
+import { isPrintableLine, PolypodError } from '../../../base/index.ts';
 import { type DataPaths, keysFile, readModels } from '../../../setup/index.ts';
 import { type Row, sessionsIn } from '../../../pod/sessions.ts';
 import { type CommandTable, EXIT, runnable } from '../../command.ts';
@@ -58,8 +58,8 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
       approvals.map(({ approvalId, title }) => [approvalId, title] as const),
     ),
   models: async (dataPaths) => {
-    const { referenceTo } = await import('../../../llm/index.ts');
-    return (await readModels(dataPaths)).models.map((model) => [referenceTo(model), model.name]);
+    const { modelReference } = await import('../../../llm/index.ts');
+    return (await readModels(dataPaths)).models.map((model) => [modelReference(model), model.name]);
   },
   keys: async (dataPaths) => {
     const { readKeys } = await import('../../../protocols/index.ts');
@@ -77,6 +77,6 @@ function sessionWords(
   for (const { name = '' } of rows) times.set(name, (times.get(name) ?? 0) + 1);
   return rows.map(({ id, name, firstPrompt = '' }) => {
     if (name === undefined) return [id, firstPrompt];
-    return times.get(name) === 1 && isOneLine(name) ? [name, id] : [id, name];
+    return times.get(name) === 1 && isPrintableLine(name) ? [name, id] : [id, name];
   });
 }

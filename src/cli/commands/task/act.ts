@@ -1,7 +1,7 @@
 import type { Decision } from '../../../pod/index.ts';
 import { resolve } from 'node:path';
 import { type JsonObject, PolypodError, uuidv7 } from '../../../base/index.ts';
-import { isOver, type TasksClient } from '../../../client/index.ts';
+import { isFinished, type TasksClient } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -88,7 +88,7 @@ async function status({ client, words, values, around }: ActionContext): Promise
   const view = new WaitingView(around, values);
   view.ask(approvals);
   view.close();
-  if (isOver(found)) showResult(found, around, { withText: true });
+  if (isFinished(found)) showResult(found, around, { withText: true });
   return exitCodeOf(found);
 }
 
@@ -104,7 +104,7 @@ async function cancel({ client, words, values, around }: ActionContext): Promise
   const after = await client.cancel(taskId);
   if (values.json) print(around, after);
   else around.stdout.write(statusText(after));
-  if (!values.json && !isOver(after))
+  if (!values.json && !isFinished(after))
     around.stderr.write(`polypod task: it is being ended\n  ${commandLine(['watch', taskId], values)}\n`);
   return EXIT.ok;
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, PolypodError } from '../../../base/index.ts';
-import { knowsKey, provingTransport, TasksClient } from '../../../client/index.ts';
+import { agentKnowsKey, provingTransport, TasksClient } from '../../../client/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, readAgents, readClientKey } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import { createHttpTransport, type TlsTrust } from '../../../wire/index.ts';
@@ -43,7 +43,7 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
   const proving = { ...client, key, transport: provingTransport(key, transport) };
   if (own !== undefined) return new TasksClient(proving);
   // The user gave an address without a key: one of our agents receives the key, any other program none.
-  const isOurs = await knowsKey(url, key, transport, { signal, onOpen: () => {} }).catch(() => true);
+  const isOurs = await agentKnowsKey(url, key, transport, { signal, onOpen: () => {} }).catch(() => true);
   return new TasksClient(isOurs ? proving : client);
 }
 

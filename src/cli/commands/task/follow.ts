@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import {
-  type AskedApproval,
-  isOver,
+  type TaskApproval,
+  isFinished,
   type TasksClient,
   watchTask,
-  type Watched,
+  type WatchUpdate,
 } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -23,13 +23,13 @@ export async function follow(
   const view = await viewFor(values, around);
   const { after, poll, 'retry-for': seconds } = values;
   const options = {
-    polls: poll,
+    pollOnly: poll,
     ...(after !== undefined && { after }),
-    ...(seconds !== undefined && { patienceMs: seconds * 1000 }),
+    ...(seconds !== undefined && { giveUpAfterMs: seconds * 1000 }),
   };
   try {
     for await (const watched of watchTask(client, taskId, options)) {
-      if (watched.type === 'status' && isOver(watched.status)) {
+      if (watched.type === 'status' && isFinished(watched.status)) {
         view.end(watched.status);
         return exitCodeOf(watched.status);
       }
@@ -51,7 +51,7 @@ export async function follow(
 }
 
 /** Whether it waits for an approval that its status does not contain. */
-function isWaiting(watched: Watched): boolean {
+function isWaiting(watched: WatchUpdate): boolean {
   if (watched.type === 'status') return watched.status.state === 'waiting_approval';
   if (watched.type !== 'event' || watched.event.event !== 'snapshot') return false;
   return watched.event.data.detail === 'waiting';
@@ -61,7 +61,7 @@ function isWaiting(watched: Watched): boolean {
 export async function asked(
   client: TasksClient,
   sessionId: string | undefined,
-): Promise<readonly AskedApproval[]> {
+): Promise<readonly TaskApproval[]> {
   return client.approvals(sessionId).catch(() => []);
 }
 

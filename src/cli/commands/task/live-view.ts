@@ -1,5 +1,5 @@
 import { stringOf } from '../../../base/index.ts';
-import type { TaskEvent, TaskStatus, Watched } from '../../../client/index.ts';
+import type { TaskEvent, TaskStatus, WatchUpdate } from '../../../client/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { RunPrinter } from '../run/run-printer.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -24,7 +24,7 @@ export class LiveView implements TaskView {
     this.#isWhole = values.after === undefined && !values.poll;
   }
 
-  take(watched: Watched): void {
+  take(watched: WatchUpdate): void {
     if (watched.type === 'event') {
       this.#event(watched.event);
       return;

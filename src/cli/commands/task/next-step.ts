@@ -1,5 +1,5 @@
 import { PolypodError, stringOf } from '../../../base/index.ts';
-import { failureIn, isTlsFailure } from '../../../client/index.ts';
+import { connectionErrorCode, isTlsFailure } from '../../../client/index.ts';
 import { httpRefusalFrom } from '../../../wire/index.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { Action } from './options.ts';
@@ -17,7 +17,7 @@ export function explained(error: PolypodError, action: Action | undefined): Poly
 /** For programs: the same error in the spelling of the tasks API. */
 export function errorBody(error: PolypodError): object {
   const { code: word, details } = httpRefusalFrom(error) ?? {};
-  const code = word ?? (failureIn(error) === undefined ? error.code : 'unreachable');
+  const code = word ?? (connectionErrorCode(error) === undefined ? error.code : 'unreachable');
   return { error: { code, message: error.message, ...(details && { details }) } };
 }
 
@@ -31,7 +31,7 @@ function inOurWords(error: PolypodError): string {
 
 function nextStep(error: PolypodError, action: Action | undefined): string | undefined {
   const refusal = httpRefusalFrom(error);
-  if (refusal === undefined) return wayStep(failureIn(error));
+  if (refusal === undefined) return wayStep(connectionErrorCode(error));
   const { code: word, status } = refusal;
   const { field, option } = namedIn(error);
   if (option !== undefined) return error.message.startsWith(`${field} `) ? undefined : `that is ${option}`;

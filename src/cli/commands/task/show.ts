@@ -1,4 +1,4 @@
-import type { AskedApproval, ListedTask, TaskStatus } from '../../../client/index.ts';
+import type { TaskApproval, ListedTask, TaskStatus } from '../../../client/index.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import type { Surroundings } from '../../command.ts';
 import { table } from '../../output/table.ts';
@@ -43,6 +43,6 @@ function oneLine(text: string): string {
 }
 
 /** A status with its pending approvals, for programs. */
-export function statusWith(status: TaskStatus, approvals: readonly AskedApproval[]): object {
+export function statusWith(status: TaskStatus, approvals: readonly TaskApproval[]): object {
   return approvals.length === 0 ? status : { ...status, approvals };
 }

@@ -1,4 +1,4 @@
-import { asPolypodError, nearest, PolypodError } from '../../../base/index.ts';
+import { asPolypodError, nearestMatch, PolypodError } from '../../../base/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../../command.ts';
 import { ACTIONS, type Action, OPTIONS, type TaskValues } from './options.ts';
 
@@ -50,7 +50,7 @@ function actionIn(word: string | undefined): Action {
   const known = Object.keys(ACTIONS);
   const action = known.find((name): name is Action => name === word);
   if (action !== undefined) return action;
-  const near = word === undefined ? undefined : nearest(word, known);
+  const near = word === undefined ? undefined : nearestMatch(word, known);
   const all = `${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}`;
   const hint = near === undefined ? `say ${all}` : `did you mean ${near}?`;
   throw new PolypodError(

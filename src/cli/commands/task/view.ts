@@ -1,5 +1,5 @@
 import { stringOf } from '../../../base/index.ts';
-import type { AskedApproval, TaskEvent, TaskStatus, Watched } from '../../../client/index.ts';
+import type { TaskApproval, TaskEvent, TaskStatus, WatchUpdate } from '../../../client/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { callDetails } from '../../output/call-details.ts';
 import { StatusLine } from '../../output/status-line.ts';
@@ -10,11 +10,11 @@ import { progressBar } from './progress-bar.ts';
 import { showResult } from './result.ts';
 
 /** The fields of an approval that a person needs to decide it. */
-export type Question = Pick<AskedApproval, 'approvalId' | 'tool' | 'title' | 'arguments'>;
+export type Question = Pick<TaskApproval, 'approvalId' | 'tool' | 'title' | 'arguments'>;
 
 /** Shows a task while it is followed. */
 export interface TaskView {
-  take(watched: Watched): void;
+  take(watched: WatchUpdate): void;
   /** Shows pending approvals, each once. */
   ask(approvals: readonly Question[]): void;
   /** Shows the result. */
@@ -37,7 +37,7 @@ export class WaitingView implements TaskView {
     this.#line.set('waiting');
   }
 
-  take(watched: Watched): void {
+  take(watched: WatchUpdate): void {
     switch (watched.type) {
       case 'lost':
         this.note(`${sanitizeLine(watched.why)}; trying again`);

@@ -1,4 +1,4 @@
-import { PolypodError, WrongState } from '../../../base/index.ts';
+import { PolypodError, WrongStateError } from '../../../base/index.ts';
 import type { Content } from '../../../llm/index.ts';
 import { NO_TOTALS } from '../../../worker/index.ts';
 import { podBusy } from '../../busy.ts';
@@ -62,7 +62,8 @@ export const cancel: Handler<'cancel'> = async (command, caller, recordReceipt, 
     runner.cancel();
     return {};
   }
-  if (view.state !== 'paused' && view.state !== 'waiting') throw new WrongState('there is no run to cancel');
+  if (view.state !== 'paused' && view.state !== 'waiting')
+    throw new WrongStateError('there is no run to cancel');
   approvals.cancelOwn();
   runner.abandon();
   const { runId = '' } = view.lastRun ?? {};
@@ -74,7 +75,7 @@ export const cancel: Handler<'cancel'> = async (command, caller, recordReceipt, 
 };
 
 export const pause: Handler<'pause'> = async (command, caller, recordReceipt, pod) => {
-  if (!pod.runner.active) throw new WrongState('there is no run to pause');
+  if (!pod.runner.active) throw new WrongStateError('there is no run to pause');
   accept(command, caller, recordReceipt, pod);
   pod.runner.pause();
   return {};
@@ -93,7 +94,7 @@ export const resume: Handler<'resume'> = async (_, caller, recordReceipt, pod) =
 };
 
 export const abortRetry: Handler<'abort-retry'> = async (command, caller, recordReceipt, pod) => {
-  if (!pod.runner.abortRetry()) throw new WrongState('no retry is pending');
+  if (!pod.runner.abortRetry()) throw new WrongStateError('no retry is pending');
   accept(command, caller, recordReceipt, pod);
   return {};
 };
@@ -103,7 +104,7 @@ export const compact: Handler<'compact'> = async (command, caller, recordReceipt
   const ready = await pod.setup.prepare();
   refuseIfBusy(pod);
   if (pod.view.state === 'paused' || pod.view.state === 'waiting')
-    throw new WrongState('the run is paused: resume or cancel it before compacting');
+    throw new WrongStateError('the run is paused: resume or cancel it before compacting');
   accept(command, caller, recordReceipt, pod);
   // Its events report the outcome; the receipt only confirms the start.
   void pod.runner.compact(ready, command.instructions);
@@ -156,12 +157,15 @@ function isBusy({ runner, view }: PodParts): boolean {
 function refuseIfBusy({ runner, view }: PodParts): void {
   const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
   if (waiting !== undefined)
-    throw new WrongState(`a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`);
+    throw new WrongStateError(
+      `a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`,
+    );
   if (runner.active) throw podBusy();
 }
 
 function refuseIfNotPaused({ view, runner }: PodParts): void {
   const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
-  if (waiting !== undefined) throw new WrongState(`waiting for approval ${waiting.approvalId}: send decide`);
-  if (runner.active || view.state !== 'paused') throw new WrongState('nothing is paused');
+  if (waiting !== undefined)
+    throw new WrongStateError(`waiting for approval ${waiting.approvalId}: send decide`);
+  if (runner.active || view.state !== 'paused') throw new WrongStateError('nothing is paused');
 }

@@ -1,5 +1,5 @@
 import { isObject, messageOf, objectOf, PolypodError, stringOf, tryParse } from '../../../base/index.ts';
-import { textOf } from '../../../llm/index.ts';
+import { contentText } from '../../../llm/index.ts';
 import type { HostToolContext, Tool } from '../../../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion } from '../../../worker/index.ts';
 
@@ -36,7 +36,7 @@ export async function askTool(
       },
       signal,
     );
-    const text = textOf(output.content);
+    const text = contentText(output.content);
     return output.isError ? denied(`${tool.name} failed: ${text}`) : answerIn(text, tool.name, input);
   } catch (thrown) {
     return denied(`${tool.name} failed: ${messageOf(thrown)}`);

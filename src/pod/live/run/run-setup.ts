@@ -1,6 +1,6 @@
 import { tryParse } from '../../../base/index.ts';
 import type { Policy, Scope, Tool } from '../../../tools/index.ts';
-import { type Reconsidered, reconsider } from '../../../worker/index.ts';
+import { type ChangedCallVerdict, judgeChangedCall } from '../../../worker/index.ts';
 import type { Agent, ReadyModel } from '../../agent.ts';
 import type { Limit, Overrides } from '../../command.ts';
 import { personBehind } from '../../person.ts';
@@ -105,14 +105,14 @@ export class RunSetup {
   }
 
   /** Checks other arguments for a call that has been waiting since before this process. */
-  async reconsider(tool: string, args: string): Promise<Reconsidered> {
+  async reconsider(tool: string, args: string): Promise<ChangedCallVerdict> {
     const { agent, cwd, view } = this.#parts;
     const { tools, scope, overrides } = await this.prepare(view.lastRun?.overrides);
     const found = this.#toolNamed(tool, tools);
     // An approval request of a client, which has no call to check.
     if (found === undefined) return { resolve: async (path) => path, rule: undefined };
     const policy = (): Policy => this.policy(scope, overrides);
-    return reconsider({ policy, fileFacts: agent.fileFacts }, tool, found.prepare(tryParse(args), cwd));
+    return judgeChangedCall({ policy, fileFacts: agent.fileFacts }, tool, found.prepare(tryParse(args), cwd));
   }
 
   /** Why the limit does not allow a call; undefined if it does. */

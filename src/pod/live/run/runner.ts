@@ -1,11 +1,17 @@
 import { PolypodError } from '../../../base/index.ts';
-import { type Content, DEFAULT_RETRY, type Item, type Wire, WIRES } from '../../../llm/index.ts';
+import {
+  type Content,
+  DEFAULT_RETRY,
+  type Item,
+  type ProviderApi,
+  PROVIDER_APIS,
+} from '../../../llm/index.ts';
 import type { Policy } from '../../../tools/index.ts';
 import {
   approveByPolicy,
   DEFAULT_COMPACTION,
-  type Finished,
-  type Measured,
+  type CallOutcome,
+  type ContextMeasurement,
   type RunOutcome,
   type Totals,
   type TurnSettings,
@@ -25,7 +31,7 @@ import type { ReadyRun, RunSetup } from './run-setup.ts';
 export interface RunnerParts extends QuestionParts {
   readonly setup: RunSetup;
   readonly totals: Totals | undefined;
-  readonly measured: Measured | undefined;
+  readonly measured: ContextMeasurement | undefined;
   readonly publish: (draft: UnnumberedEvent) => void;
   /** Resolves when everything published is on disk: a tool runs only after its call and its start have been recorded. */
   readonly written: () => Promise<void>;
@@ -75,7 +81,7 @@ export class Runner {
   }
 
   /** The current model, or the one that the next run would use. */
-  get model(): ModelChoice & { readonly wire: Wire; readonly contextWindow?: number } {
+  get model(): ModelChoice & { readonly wire: ProviderApi; readonly contextWindow?: number } {
     const { llm, model } = (this.active ? this.#ready?.model : this.#shown) ?? {};
     if (llm === undefined || model === undefined)
       return { ...this.#parts.setup.choice({}), wire: 'anthropic' };
@@ -83,7 +89,7 @@ export class Runner {
     return {
       provider: model.account,
       modelId: model.id,
-      wire: WIRES.find((wire) => wire === llm.account.wire) ?? 'anthropic',
+      wire: PROVIDER_APIS.find((wire) => wire === llm.account.api) ?? 'anthropic',
       ...(contextWindow === undefined ? {} : { contextWindow }),
     };
   }
@@ -168,15 +174,15 @@ export class Runner {
 
   /** Adds the output of a person's shell command to the conversation. */
   note(item: Item, note: ShellNote): void {
-    this.#events.withShellNote(note, () => this.#worker.note('shell', item));
+    this.#events.withShellNote(note, () => this.#worker.addInput('shell', item));
   }
 
   /** Replaces the conversation. `finished` are results of its last calls, which are not part of it yet. */
   restart(
     items: readonly Item[],
     totals: Totals | undefined,
-    measured?: Measured,
-    finished?: ReadonlyMap<string, Finished>,
+    measured?: ContextMeasurement,
+    finished?: ReadonlyMap<string, CallOutcome>,
   ): void {
     this.#worker = this.#newWorker(items, totals, measured, finished);
   }
@@ -209,8 +215,8 @@ export class Runner {
   #newWorker(
     items: readonly Item[],
     totals: Totals | undefined,
-    measured: Measured | undefined,
-    finished?: ReadonlyMap<string, Finished>,
+    measured: ContextMeasurement | undefined,
+    finished?: ReadonlyMap<string, CallOutcome>,
   ): Worker {
     const { agent, view, cwd } = this.#parts;
     const worker = new Worker({
@@ -230,7 +236,7 @@ export class Runner {
           return answerQuestion(question, run, this.#parts, signal);
         },
       }),
-      written: () => this.#parts.written(),
+      whenDurable: () => this.#parts.written(),
       surroundings: (callId) => agent.surroundings(callId, this.#policy()),
       emit: (events) => {
         for (const event of events) this.#events.publish(event);

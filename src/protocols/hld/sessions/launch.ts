@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beginningOf, type JsonObject, PolypodError } from '../../../base/index.ts';
+import { truncateText, type JsonObject, PolypodError } from '../../../base/index.ts';
 import {
   endRun,
   type Pod,
@@ -192,7 +192,7 @@ async function noteFailure(pod: Pod, notes: Notes): Promise<void> {
 }
 
 function beginningWithMark(text: string): string {
-  return text.length <= LONGEST_ERROR ? text : `${beginningOf(text, LONGEST_ERROR)}…`;
+  return text.length <= LONGEST_ERROR ? text : `${truncateText(text, LONGEST_ERROR)}…`;
 }
 
 /** Clients of this protocol expect an approval before files change, unless they accept edits. */

@@ -1,4 +1,4 @@
-import { beginningOf, isObject, type JsonObject, numberOf, stringOf } from '../../../base/index.ts';
+import { truncateText, isObject, type JsonObject, numberOf, stringOf } from '../../../base/index.ts';
 
 /** The annotations of a session that this door launched: values that the protocol returns and that the pod does not store. */
 export interface Notes {
@@ -32,7 +32,7 @@ export interface Spent {
 /** Adds the notes to the annotations of other clients. */
 export function annotated(others: JsonObject | undefined, notes: Notes): JsonObject {
   const { query } = notes;
-  const beginning = beginningOf(query, LONGEST_QUERY);
+  const beginning = truncateText(query, LONGEST_QUERY);
   return { ...others, [KEY]: { ...notes, query: beginning, isCut: beginning !== query } };
 }
 

@@ -1,4 +1,4 @@
-import { beginningOf, isOneLine, type JsonObject } from '../../../base/index.ts';
+import { truncateText, isPrintableLine, type JsonObject } from '../../../base/index.ts';
 import { wrongField } from '../errors.ts';
 import type { Params } from '../params.ts';
 
@@ -37,8 +37,10 @@ export function titled(title: string, annotations: JsonObject | undefined): Titl
 
 function nameFrom(title: string): string {
   const line = title.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-  const readable = isOneLine(line) ? line : line.replaceAll(/[\u202A-\u202E\u2066-\u2069]/gu, '').trim();
-  return beginningOf(readable, LONGEST_NAME).trim();
+  const readable = isPrintableLine(line)
+    ? line
+    : line.replaceAll(/[\u202A-\u202E\u2066-\u2069]/gu, '').trim();
+  return truncateText(readable, LONGEST_NAME).trim();
 }
 
 const KEY = 'title';

@@ -1,4 +1,4 @@
-import { type JsonObject, objectIn } from '../../../base/index.ts';
+import { type JsonObject, parseObject } from '../../../base/index.ts';
 import type { PodEventOf } from '../../../pod/index.ts';
 import { partialObject } from './partial-json.ts';
 import type { RpcMessage } from '../wire.ts';
@@ -108,5 +108,5 @@ function growing({ kind, head, text }: GrowingBlock): JsonObject {
 }
 
 function finished({ kind, head, text }: GrowingBlock): JsonObject {
-  return kind === 'toolcall' ? { ...head, arguments: objectIn(text) ?? {} } : { ...head, [kind]: text };
+  return kind === 'toolcall' ? { ...head, arguments: parseObject(text) ?? {} } : { ...head, [kind]: text };
 }

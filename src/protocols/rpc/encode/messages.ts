@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectIn, objectOf, stringOf } from '../../../base/index.ts';
+import { arrayOf, type JsonObject, parseObject, objectOf, stringOf } from '../../../base/index.ts';
 import {
   type AgentMessage,
   type Answer,
@@ -87,7 +87,7 @@ export function toolResultFrame(output: {
 }
 
 export function argumentsFrame(text: string): JsonObject {
-  return objectIn(text) ?? {};
+  return parseObject(text) ?? {};
 }
 
 /** The text of all blocks of a message, joined. */

@@ -1,4 +1,4 @@
-import { objectIn } from '../../../base/index.ts';
+import { parseObject } from '../../../base/index.ts';
 import type { Approval, PodCommandOf } from '../../../pod/index.ts';
 import type { UiRequests } from './ui.ts';
 
@@ -72,7 +72,7 @@ export class ApprovalPrompts {
 
 /** All arguments of a call, one per line; nothing if the title, a single line that may be cut, already contains them. */
 function wholeCall({ title, arguments: json }: Approval): string {
-  const input = objectIn(json);
+  const input = parseObject(json);
   const values = Object.values(input ?? {});
   if (input !== undefined && values.length === 1 && values[0] === title) return '';
   const whole = input === undefined ? JSON.stringify(json) : JSON.stringify(input, undefined, 2);

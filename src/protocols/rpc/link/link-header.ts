@@ -1,7 +1,7 @@
 import { PolypodError, shape, tryParse } from '../../../base/index.ts';
 import { TOOL_LIMIT } from '../../../pod/index.ts';
 
-const { anyText, fields, flag, listOf, text } = shape;
+const { anyText, fields, boolean, listOf, text } = shape;
 
 const HEADER = fields(
   {
@@ -17,17 +17,17 @@ const HEADER = fields(
     models: listOf(text()),
     resume: text(),
     fork: text(),
-    isContinued: flag,
+    isContinued: boolean,
     /** The directory for session files, if the host program sets one. */
     sessionDirectory: text(),
     system: anyText,
     appendSystem: anyText,
     toolLimit: TOOL_LIMIT,
-    hasContextFiles: flag,
-    hasMcp: flag,
-    hasRules: flag,
-    isAsking: flag,
-    echoErrors: flag,
+    hasContextFiles: boolean,
+    hasMcp: boolean,
+    hasRules: boolean,
+    isAsking: boolean,
+    echoErrors: boolean,
   },
 );
 
@@ -40,6 +40,6 @@ export function readLinkHeader(line: string): LinkHeader {
   if (header !== undefined) return header;
   throw new PolypodError(
     'bad-request',
-    `${shape.sentence('the header of the link', problems)}: the daemon may be another version. Restart it.`,
+    `${shape.problemsMessage('the header of the link', problems)}: the daemon may be another version. Restart it.`,
   );
 }

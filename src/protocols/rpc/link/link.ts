@@ -1,4 +1,4 @@
-import { asPolypodError, errorText, isObject, type JsonObject } from '../../../base/index.ts';
+import { asPolypodError, truncateErrorMessage, isObject, type JsonObject } from '../../../base/index.ts';
 import type { CancelledRun, RpcCommand } from '../arguments.ts';
 import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from '../commands/index.ts';
@@ -233,7 +233,7 @@ export class RpcLink {
       type: 'response',
       ...(command === undefined ? {} : { command }),
       success: false,
-      error: errorText(error),
+      error: truncateErrorMessage(error),
     });
   }
 }

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import {
   numberOf,
-  objectIn,
+  parseObject,
   PolypodError,
   shape,
   systemCodeOf,
@@ -28,7 +28,7 @@ import {
 
 /** Version 2 added expiry, rotation, four-eyes approval and the handling of tasks on revocation. */
 const VERSION = 2;
-const KEY_FILE = shape.fields({ version: shape.count(1), keys: shape.listOf(KEY_RECORD) }, {});
+const KEY_FILE = shape.fields({ version: shape.integerFrom(1), keys: shape.listOf(KEY_RECORD) }, {});
 
 export interface NewKey {
   readonly owner: string;
@@ -48,7 +48,7 @@ export function readKeys(file: string): readonly KeyRecord[] {
   if (text === undefined) return [];
   const problems: shape.Problem[] = [];
   const read = KEY_FILE.read(tryParse(text), [], (problem) => problems.push(problem));
-  if (read === undefined) throw new PolypodError('bad-request', shape.sentence(file, problems));
+  if (read === undefined) throw new PolypodError('bad-request', shape.problemsMessage(file, problems));
   if (read.version > VERSION)
     throw new PolypodError('bad-request', `${file} is of a newer version: update polypod to use it`);
   return read.keys;
@@ -120,7 +120,7 @@ export function writeKeys(file: string, keys: readonly KeyRecord[]): void {
 /** Backs up a file of an older version, for a program that cannot read the new one. */
 function keepOlderVersion(file: string): void {
   const text = readIfThere(file);
-  const version = numberOf(objectIn(text ?? '')?.version);
+  const version = numberOf(parseObject(text ?? '')?.version);
   if (text !== undefined && version !== undefined && version < VERSION)
     writeFileSync(`${file}.v${version}`, text, { mode: 0o600 });
 }

@@ -46,7 +46,7 @@ export const KEY_RECORD = shape.fields(
     rotatedFrom: shape.text(),
     rotatedTo: shape.text(),
     /** Its owner cannot approve requests of tasks that were submitted with it. */
-    fourEyes: shape.flag,
+    fourEyes: shape.boolean,
     limits: LIMITS,
     /** Sessions of other owners that it may use, by pod id. */
     grants: shape.listOf(shape.text()),

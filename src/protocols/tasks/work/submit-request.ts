@@ -78,7 +78,7 @@ export function known<T>(strict: shape.Shape<T>): shape.Shape<T> {
 }
 
 function bounded<T>(list: shape.Shape<readonly T[]>): shape.Shape<readonly T[]> {
-  const { schema, read } = shape.ruled(list, (items) =>
+  const { schema, read } = shape.refined(list, (items) =>
     items.length > MOST_PATHS ? `must have at most ${MOST_PATHS} elements` : undefined,
   );
   return { schema: { ...schema, maxItems: MOST_PATHS }, read };

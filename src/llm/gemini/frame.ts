@@ -1,6 +1,6 @@
 import {
   arrayOf,
-  frameIn,
+  parseFrame,
   isObject,
   type JsonObject,
   MESSAGE_DEPTH,
@@ -22,7 +22,7 @@ export interface Frame {
 }
 
 export function decode(payload: string): Frame | undefined {
-  return frameIn(payload);
+  return parseFrame(payload);
 }
 
 export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
@@ -41,7 +41,7 @@ export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   UNEXPECTED_TOOL_CALL: 'malformed-call',
 };
 
-/** The provider's counters as last heard: a chunk may repeat some and leave out others. */
+/** The provider's latest counters; a chunk may repeat some and omit others. */
 export interface Counters {
   readonly prompt?: number | undefined;
   readonly toolUse?: number | undefined;
@@ -51,7 +51,7 @@ export interface Counters {
   readonly total?: number | undefined;
 }
 
-/** A newer count wins; an older one is kept only as far as it still fits. */
+/** Newer counts win; older ones are adjusted if they contradict the newer total. */
 export function mergeCounters(known: Counters, wire: JsonObject): Counters {
   const counters = {
     prompt: numberOf(wire.promptTokenCount) ?? known.prompt,
@@ -62,36 +62,36 @@ export function mergeCounters(known: Counters, wire: JsonObject): Counters {
     total: numberOf(wire.totalTokenCount) ?? known.total,
   };
   const { prompt, total } = counters;
-  if (prompt === undefined || total === undefined || sumOf(counters) === total) return counters;
-  // Other counts came without a total: the total is the older number.
-  if (numberOf(wire.totalTokenCount) === undefined) return { ...counters, total: sumOf(counters) };
-  return withinTotal(counters, wire, total - prompt);
+  if (prompt === undefined || total === undefined || counterSum(counters) === total) return counters;
+  // The chunk has counts but no total, so the known total is stale.
+  if (numberOf(wire.totalTokenCount) === undefined) return { ...counters, total: counterSum(counters) };
+  return adjustToTotal(counters, wire, total - prompt);
 }
 
 /**
- * A newer total, with a count missing beside it: what is known of that count is stale. It becomes what the total leaves for
- * it, which is 0 for a count that is left out because there is nothing to count.
+ * Handles a newer total without one of the counts: the known value of that count is stale. It is replaced with the rest
+ * of the total, which is 0 if the provider omitted the count because there was nothing to count.
  */
-function withinTotal(counters: Counters, wire: JsonObject, beyondPrompt: number): Counters {
+function adjustToTotal(counters: Counters, wire: JsonObject, afterPrompt: number): Counters {
   const { toolUse = 0, candidates, thoughts } = counters;
-  const rest = beyondPrompt - toolUse;
+  const rest = afterPrompt - toolUse;
   const areThoughtsStale = thoughts !== undefined && numberOf(wire.thoughtsTokenCount) === undefined;
   if (candidates === undefined || numberOf(wire.candidatesTokenCount) !== undefined)
     return areThoughtsStale ? { ...counters, thoughts: Math.max(0, rest - (candidates ?? 0)) } : counters;
-  const thought = areThoughtsStale ? Math.max(0, Math.min(thoughts, rest)) : thoughts;
-  return { ...counters, thoughts: thought, candidates: Math.max(0, rest - (thought ?? 0)) };
+  const adjustedThoughts = areThoughtsStale ? Math.max(0, Math.min(thoughts, rest)) : thoughts;
+  return { ...counters, thoughts: adjustedThoughts, candidates: Math.max(0, rest - (adjustedThoughts ?? 0)) };
 }
 
-function sumOf({ prompt = 0, toolUse = 0, candidates = 0, thoughts = 0 }: Counters): number {
+function counterSum({ prompt = 0, toolUse = 0, candidates = 0, thoughts = 0 }: Counters): number {
   return prompt + toolUse + candidates + thoughts;
 }
 
-/** Thoughts are counted beside the candidates, and what tools fed into the prompt beside the prompt. */
+/** Gemini counts thinking separately from the candidates, and tool results separately from the prompt. */
 export function usageOf({ prompt, toolUse, candidates, thoughts, cached, total }: Counters): Usage {
-  const answered = candidates !== undefined || thoughts !== undefined;
+  const hasOutput = candidates !== undefined || thoughts !== undefined;
   return usageFrom({
     inputTokens: prompt === undefined ? undefined : prompt + (toolUse ?? 0),
-    outputTokens: answered ? (candidates ?? 0) + (thoughts ?? 0) : undefined,
+    outputTokens: hasOutput ? (candidates ?? 0) + (thoughts ?? 0) : undefined,
     totalTokens: total,
     cacheReadInputTokens: cached,
     cacheCreationInputTokens: undefined,
@@ -99,7 +99,7 @@ export function usageOf({ prompt, toolUse, candidates, thoughts, cached, total }
   });
 }
 
-/** A piece of streamed arguments: a value, or a further piece of a string, at a JSON path. */
+/** A piece of streamed arguments: a value, or the next part of a string, at a JSON path. */
 export interface PartialArg {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
@@ -131,43 +131,47 @@ export function parsePath(path: string): readonly (string | number)[] {
   return steps;
 }
 
-/** Puts the pieces together: a string at a path that already has one goes on with it. */
+/** Assembles the arguments. A string at a path that already has a string is appended to it. */
 export function assembleArgs(pieces: readonly PartialArg[]): JsonObject {
   const root: Container = {};
-  // Without these limits a few bytes could ask for very many nulls in front of an index, or for lists in lists without end.
-  let gaps = MOST_GAPS;
+  // Without these limits, a few bytes could cause very long arrays of nulls or unbounded nesting.
+  let gaps = MAX_GAPS;
   for (const { path, value } of pieces) {
     if (path.length > MESSAGE_DEPTH || gaps < 0) continue;
     gaps -= gapBefore(root, path);
-    if (gaps >= 0) put(root, path, value);
+    if (gaps >= 0) setAtPath(root, path, value);
   }
   return root;
 }
 
-const MOST_GAPS = 1_000_000;
+const MAX_GAPS = 1_000_000;
 
-/** How many items that nobody has sent lie before those of the path. */
+/** The number of array items that would have to be filled with nulls to write at the path. */
 function gapBefore(root: Container, path: readonly (string | number)[]): number {
   let gap = 0;
-  let place: unknown = root;
+  let container: unknown = root;
   for (const key of path) {
-    const { length } = arrayOf(place);
+    const { length } = arrayOf(container);
     if (typeof key === 'number') gap += Math.max(0, key - length);
-    place = isContainer(place) && Object.hasOwn(place, key) ? place[key] : undefined;
+    container = isContainer(container) && Object.hasOwn(container, key) ? container[key] : undefined;
   }
   return gap;
 }
 
 type Container = Record<string, unknown>;
 
-function put(root: Container, path: readonly (string | number)[], value: unknown): void {
+function setAtPath(root: Container, path: readonly (string | number)[], value: unknown): void {
   const last = path.at(-1);
-  // An index out of all proportion would make a list of that many nulls.
+  // A huge index would create an array of that many nulls.
   if (last === undefined || path.some((key) => typeof key === 'number' && key > MAX_INDEX)) return;
-  let place: Container = root;
-  for (const [at, key] of path.slice(0, -1).entries()) place = childOf(place, key, path[at + 1]);
-  const before = Object.hasOwn(place, last) ? place[last] : undefined;
-  set(place, last, typeof before === 'string' && typeof value === 'string' ? before + value : value);
+  let container: Container = root;
+  for (const [at, key] of path.slice(0, -1).entries()) container = childOf(container, key, path[at + 1]);
+  const before = Object.hasOwn(container, last) ? container[last] : undefined;
+  setProperty(
+    container,
+    last,
+    typeof before === 'string' && typeof value === 'string' ? before + value : value,
+  );
 }
 
 const MAX_INDEX = 100_000;
@@ -175,14 +179,14 @@ const MAX_INDEX = 100_000;
 function childOf(parent: Container, key: string | number, nextKey: string | number | undefined): Container {
   const child = Object.hasOwn(parent, key) ? parent[key] : undefined;
   if (isContainer(child)) return child;
-  const made: unknown = typeof nextKey === 'number' ? [] : {};
-  set(parent, key, made);
-  return isContainer(made) ? made : {};
+  const created: unknown = typeof nextKey === 'number' ? [] : {};
+  setProperty(parent, key, created);
+  return isContainer(created) ? created : {};
 }
 
-/** Defined, not assigned: a path through `__proto__` must stay inside the arguments. */
-function set(place: Container, key: string | number, value: unknown): void {
-  Object.defineProperty(place, key, { value, writable: true, enumerable: true, configurable: true });
+/** Uses defineProperty, so that a path through `__proto__` does not change a prototype. */
+function setProperty(container: Container, key: string | number, value: unknown): void {
+  Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function isContainer(value: unknown): value is Container {

@@ -23,7 +23,7 @@ describe('the paths that belong to Polypod', () => {
     ]);
   });
 
-  test('include what variables name, beside the usual directories', async () => {
+  test('include the paths of environment variables, beside the default directories', async () => {
     const paths = await listed({
       HOME: '/home/ada',
       POLYPOD_CONFIG: '/srv/pod.yaml',
@@ -48,7 +48,7 @@ describe('the paths that belong to Polypod', () => {
         '/home/ada/.config/polypod',
       ]),
     );
-    // Other files beside a configuration file that the user chose are not ours.
+    // Other files beside the configuration file are not Polypod's.
     expect(paths).not.toContain('/srv');
   });
 
@@ -83,7 +83,7 @@ describe('the paths that belong to Polypod', () => {
     expect(paths.join()).not.toContain('accounts.b');
   });
 
-  test('are listed twice where a link leads elsewhere', async () => {
+  test('are listed with their real path if a link leads elsewhere', async () => {
     const home = temporaryDirectory();
     mkdirSync(join(home, 'dotfiles'));
     mkdirSync(join(home, '.config'));
@@ -93,7 +93,7 @@ describe('the paths that belong to Polypod', () => {
     );
   });
 
-  test('leave the working directory usable when it is inside of one of them', async () => {
+  test('leave the working directory usable if it is inside one of them', async () => {
     const env = { HOME: '/home/ada', POLYPOD_DATA_DIR: '/srv/pod' };
     const paths = await listed(env, '/srv/pod/project');
     expect(paths).not.toContain('/srv/pod');

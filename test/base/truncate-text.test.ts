@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { beginningOf } from '../../src/base/index.ts';
+import { truncateText } from '../../src/base/index.ts';
 
-it('is cut where a character as people count them ends, and nowhere else', () => {
+it('truncateText cuts at the last grapheme boundary within the limit', () => {
   const character = fc.constantFrom('a', ' ', 'é', 'e\u0301', '🇩🇪', '👩‍👩‍👧', '👍🏽', '한', 'กำ', '日');
   fc.assert(
     fc.property(
@@ -10,7 +10,7 @@ it('is cut where a character as people count them ends, and nowhere else', () =>
       fc.integer({ min: 20, max: 300 }),
       (characters, longest) => {
         const text = characters.join('');
-        const beginning = beginningOf(text, longest);
+        const beginning = truncateText(text, longest);
         expect(beginning.length).toBeLessThanOrEqual(longest);
         let all = '';
         for (const { segment } of new Intl.Segmenter().segment(text)) {

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { expect, test } from 'vitest';
 import { controlSocket, dataPathsFrom } from '../../src/setup/index.ts';
 
-test('everything is under the home directory unless told otherwise', () => {
+test('all paths are below the home directory by default', () => {
   expect(dataPathsFrom({ HOME: '/home/ada' })).toEqual({
     home: '/home/ada',
     configFile: '/home/ada/.config/polypod/config.yaml',
@@ -29,24 +29,24 @@ test('the XDG variables move the directories', () => {
   });
 });
 
-test('a relative XDG path is ignored, as the specification has it, and so is an empty one', () => {
+test('relative and empty XDG paths are ignored, as the specification requires', () => {
   const env = { HOME: '/home/ada', XDG_CONFIG_HOME: 'c', XDG_DATA_HOME: '', XDG_CACHE_HOME: './e' };
   expect(dataPathsFrom(env)).toEqual(dataPathsFrom({ HOME: '/home/ada' }));
 });
 
-test('POLYPOD_CONFIG names another file, and the models are beside it', () => {
+test('POLYPOD_CONFIG sets the configuration file, and the models file is beside it', () => {
   const { configFile, modelsFile } = dataPathsFrom({ HOME: '/home/ada', POLYPOD_CONFIG: '/etc/pod.yaml' });
   expect({ configFile, modelsFile }).toEqual({ configFile: '/etc/pod.yaml', modelsFile: '/etc/models.json' });
 });
 
-test('POLYPOD_DATA_DIR names another data directory, and what is asked for counts more', () => {
+test('POLYPOD_DATA_DIR sets the data directory, and an argument overrides it', () => {
   const env = { HOME: '/home/ada', POLYPOD_DATA_DIR: '/srv/pods' };
   expect(dataPathsFrom(env).dataDirectory).toBe('/srv/pods');
   expect(dataPathsFrom(env, { dataDirectory: '/tmp/x' }).dataDirectory).toBe('/tmp/x');
   expect(dataPathsFrom(env, { dataDirectory: undefined }).dataDirectory).toBe('/srv/pods');
 });
 
-test('sockets are where the system has a place for them, apart for every data directory', () => {
+test('sockets are in the system’s runtime directory, separate for every data directory', () => {
   const env = { HOME: '/home/ada', XDG_RUNTIME_DIR: '/run/user/1' };
   const usual = dataPathsFrom(env);
   expect(usual.runtimeDirectory).toBe('/run/user/1/polypod');
@@ -59,6 +59,6 @@ test('sockets are where the system has a place for them, apart for every data di
   expect(controlSocket(usual)).toBe('/run/user/1/polypod/daemon.sock');
 });
 
-test('without HOME the home directory is the one of the account', () => {
+test('without HOME, the home directory is that of the account', () => {
   expect(dataPathsFrom({}).home).toBe(homedir());
 });

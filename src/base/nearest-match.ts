@@ -1,10 +1,10 @@
-/** The candidate that a mistyped word most likely meant; undefined when none is near enough to be worth saying. */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+/** The candidate closest to a mistyped word by edit distance, or undefined if none is close enough to suggest. */
+export function nearestMatch(word: string, candidates: Iterable<string>): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of candidates) {
-    // Words that differ so much in length cannot be near; and a stranger's word may be of any length.
+    // The difference in length is a lower bound of the distance. A client's word may have any length.
     if (Math.abs(word.length - candidate.length) >= bestDistance) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
@@ -12,7 +12,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+/** The number of insertions, deletions, substitutions and adjacent transpositions between two words. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);

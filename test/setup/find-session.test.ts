@@ -20,11 +20,8 @@ describe('a session', () => {
   });
 
   test.each([
-    [
-      'twin',
-      /^2 sessions are meant by "twin": 01a1de9a-3fab-7365 \(twin\), 01a1de9b-0000-7000 \(twin\)\. Write/,
-    ],
-    ['01a1de9a', /^2 sessions are meant by "01a1de9a"/],
+    ['twin', /^"twin" matches 2 sessions: 01a1de9a-3fab-7365 \(twin\), 01a1de9b-0000-7000 \(twin\)\. Use/],
+    ['01a1de9a', /^"01a1de9a" matches 2 sessions/],
     ['refactorign', /^there is no session "refactorign"; did you mean refactoring\?$/],
     ['elephant', /^there is no session "elephant"; polypod ls --all lists them$/],
     ['', /^there is no session ""/],
@@ -32,7 +29,7 @@ describe('a session', () => {
     expect(() => findSession(SESSIONS, word)).toThrow(sentence);
   });
 
-  test('is told apart by as much of its id as that takes, and every shortening finds it', () => {
+  test('has a shortest unique id prefix, which finds it', () => {
     const ids = shortIds(SESSIONS.map(({ id }) => id));
     expect([...ids.values()]).toEqual(['01a1de9a-2', '01a1de9a-3', '01a1de9b', '02b']);
     for (const [id, short] of ids) expect(findSession(SESSIONS, short).id).toBe(id);

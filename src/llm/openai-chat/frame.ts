@@ -1,4 +1,4 @@
-import { arrayOf, frameIn, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, parseFrame, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
@@ -18,19 +18,19 @@ export interface Chunk {
 export const DONE = 'done';
 
 export function decode(payload: string): Frame | undefined {
-  return payload.trim() === '[DONE]' ? DONE : frameIn(payload);
+  return payload.trim() === '[DONE]' ? DONE : parseFrame(payload);
 }
 
-/** Content is a string, or with some vendors a list of parts of which some are thoughts. */
-export function textIn(content: unknown): string {
+/** Content is a string or, with some vendors, a list of parts, some of which are thinking. */
+export function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   return partsOf(content)
     .map((part) => (part.type === 'thinking' ? '' : stringOf(part.text) || stringOf(part.refusal)))
     .join('');
 }
 
-/** Vendors disagree where thoughts go: `reasoning_content`, `reasoning`, or parts of the content. */
-export function thoughtIn(delta: JsonObject): { readonly text: string; readonly field: string } {
+/** Vendors put thinking into `reasoning_content`, `reasoning`, `reasoning_details`, or parts of the content. */
+export function parseThinking(delta: JsonObject): { readonly text: string; readonly field: string } {
   const content = stringOf(delta.reasoning_content);
   if (content !== '') return { text: content, field: 'reasoning_content' };
   const reasoning = stringOf(delta.reasoning);
@@ -42,22 +42,22 @@ export function thoughtIn(delta: JsonObject): { readonly text: string; readonly 
       field: 'reasoning',
     };
   }
-  if (!Array.isArray(delta.content)) return NO_THOUGHT;
+  if (!Array.isArray(delta.content)) return NO_THINKING;
   const text = partsOf(delta.content)
     .filter((part) => part.type === 'thinking')
-    .map((part) => stringOf(part.thinking) || textIn(part.thinking))
+    .map((part) => stringOf(part.thinking) || contentText(part.thinking))
     .join('');
   return { text, field: 'content' };
 }
 
-const NO_THOUGHT = { text: '', field: '' } as const;
+const NO_THINKING = { text: '', field: '' } as const;
 
 function partsOf(content: unknown): readonly JsonObject[] {
   return arrayOf(content).map(objectOf);
 }
 
-/** '' while the answer goes on; some servers say so with an empty text, or the word null, instead of nothing. */
-export function finishReasonIn(choice: JsonObject): string {
+/** Returns '' while the answer continues; some servers then send an empty string or the string "null". */
+export function parseFinishReason(choice: JsonObject): string {
   const reason = stringOf(choice.finish_reason);
   return reason === 'null' ? '' : reason;
 }
@@ -88,7 +88,9 @@ export function usageOf(wire: JsonObject): Usage {
   const reasoning = numberOf(objectOf(wire.completion_tokens_details).reasoning_tokens);
   return usageFrom({
     inputTokens: input,
-    outputTokens: addsUp(input, output, reasoning, total) ? (output ?? 0) + (reasoning ?? 0) : output,
+    outputTokens: isReasoningSeparate(input, output, reasoning, total)
+      ? (output ?? 0) + (reasoning ?? 0)
+      : output,
     totalTokens: total,
     cacheReadInputTokens:
       numberOf(objectOf(wire.prompt_tokens_details).cached_tokens) ??
@@ -100,8 +102,8 @@ export function usageOf(wire: JsonObject): Usage {
   });
 }
 
-/** xAI counts reasoning beside the completion, everybody else inside it; the total tells which it was. */
-function addsUp(
+/** xAI does not include reasoning in the completion tokens, all others do; the total shows which. */
+function isReasoningSeparate(
   input: number | undefined,
   output: number | undefined,
   reasoning: number | undefined,

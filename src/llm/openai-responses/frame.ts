@@ -1,8 +1,8 @@
-import { arrayOf, frameIn, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, parseFrame, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
-/** One event of the Responses API's stream, or a whole response that was not streamed. */
+/** One event of the Responses API's stream, or a complete response that was not streamed. */
 export interface Frame {
   readonly type?: unknown;
   readonly object?: unknown;
@@ -25,7 +25,7 @@ export interface Frame {
 
 export function decode(payload: string): Frame | undefined {
   // Not part of the protocol, but some compatible servers end every stream this way.
-  return payload.trim() === '[DONE]' ? { type: 'done' } : frameIn(payload);
+  return payload.trim() === '[DONE]' ? { type: 'done' } : parseFrame(payload);
 }
 
 export const INCOMPLETE_REASONS: Readonly<Record<string, StopReason>> = {
@@ -34,8 +34,8 @@ export const INCOMPLETE_REASONS: Readonly<Record<string, StopReason>> = {
   content_filter: 'content-filter',
 };
 
-/** Events that tell of progress inside an item which is kept whole when it is done, or repeat what deltas have said. */
-export const SILENT: ReadonlySet<string> = new Set([
+/** Events that report progress of an item, or repeat the content of earlier deltas. */
+export const IGNORED_EVENTS: ReadonlySet<string> = new Set([
   'response.in_progress',
   'response.queued',
   'response.output_text.annotation.added',
@@ -44,7 +44,7 @@ export const SILENT: ReadonlySet<string> = new Set([
   'response.reasoning_summary_part.done',
 ]);
 
-/** Items that the provider runs itself report under their own prefix, `response.web_search_call.searching`. */
+/** Whether the event reports progress of a tool that the provider runs, such as `response.web_search_call.searching`. */
 export function isItemProgress(type: string): boolean {
   return /^response\.[a-z_]+_(?:call|tools|call_arguments|call_code|call_command|call_operation_diff|call_output_content)(?:\.[a-z_]+)+$/.test(
     type,
@@ -67,13 +67,13 @@ export function callIdOf(item: JsonObject): string {
   return stringOf(item.call_id) || stringOf(item.id);
 }
 
-/** All ids under which later events may speak of an item. */
-export function idsOf(item: JsonObject): readonly string[] {
+/** All ids by which later events may refer to an item. */
+export function itemIds(item: JsonObject): readonly string[] {
   return [stringOf(item.id), stringOf(item.call_id)].filter((id) => id !== '');
 }
 
-/** What a call has beside what every call has (a namespace, the program that made it): it has to be sent back. */
-export function extrasOf(item: JsonObject): JsonObject {
+/** Fields that only some calls have (a namespace, the calling program). They must be sent back. */
+export function extraFields(item: JsonObject): JsonObject {
   const {
     type,
     id: _id,
@@ -87,8 +87,8 @@ export function extrasOf(item: JsonObject): JsonObject {
   return type === 'custom_tool_call' ? { ...extras, custom: true } : extras;
 }
 
-/** Whether the tools that the response was given, where it repeats them, are all run by the provider. */
-export function runsOwnToolsOnly(tools: unknown): boolean {
+/** Whether the response lists its tools and the provider runs all of them. */
+export function hasOnlyProviderTools(tools: unknown): boolean {
   const types = arrayOf(tools).map((tool) => stringOf(objectOf(tool).type));
   return types.length > 0 && !types.some((type) => CLIENT_TOOLS.has(type));
 }

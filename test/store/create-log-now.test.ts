@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { beginFeed, openFeed, realFiles } from '../../src/store/index.ts';
+import { createFeedNow, openFeed, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from './faulty-files.ts';
 import { temporaryDirectory, textsOf } from './stage.ts';
 
-describe('a feed that is begun at once', () => {
-  it('can be appended to in the same turn, for its owner only, and is opened as any other', async () => {
+describe('createFeedNow', () => {
+  it('creates a feed with mode 600 that can be appended to in the same turn and reopened', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
-    const feed = beginFeed(path, { sessionId: 's1', firstSeq: 7 });
+    const feed = createFeedNow(path, { sessionId: 's1', firstSeq: 7 });
     const written = feed.log.append(['{"seq":7}'], true);
     feed.log.flush();
     expect(await textsOf(realFiles, path, { from: feed.log.start, to: feed.log.end })).toEqual(['{"seq":7}']);
@@ -20,31 +20,31 @@ describe('a feed that is begun at once', () => {
     await again.log.close();
   });
 
-  it('is refused where there is a file, which stays as it is', async () => {
+  it('rejects an existing file and does not change it', async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
-    const feed = beginFeed(path, { sessionId: 's1', firstSeq: 1 });
+    const feed = createFeedNow(path, { sessionId: 's1', firstSeq: 1 });
     await feed.log.close();
     const before = realFiles.readText(path);
-    expect(() => beginFeed(path, { sessionId: 's1', firstSeq: 2 })).toThrow('there is a file already');
+    expect(() => createFeedNow(path, { sessionId: 's1', firstSeq: 2 })).toThrow('the file already exists');
     expect(realFiles.readText(path)).toBe(before);
   });
 
-  it('leaves nothing behind when there is no room for it', () => {
+  it('leaves no file behind if the disk is full', () => {
     const files = new FaultyFiles();
     files.full = { fault: 'ENOSPC', room: 20 };
-    const begin = () => beginFeed('/feeds/one.jsonl', { sessionId: 's1', firstSeq: 1, files });
+    const begin = () => createFeedNow('/feeds/one.jsonl', { sessionId: 's1', firstSeq: 1, files });
     expect(begin).toThrow(expect.objectContaining({ code: 'overloaded' }));
     expect(files.list('/feeds')).toEqual([]);
     files.full = undefined;
     expect(begin().firstSeq).toBe(1);
   });
 
-  it('is not begun by who has lost the lock', () => {
+  it('creates nothing if the lock was lost', () => {
     const files = new FaultyFiles();
     const guard = () => {
       throw new Error('taken over');
     };
-    const begin = () => beginFeed('/feeds/one.jsonl', { sessionId: 's1', firstSeq: 1, files, guard });
+    const begin = () => createFeedNow('/feeds/one.jsonl', { sessionId: 's1', firstSeq: 1, files, guard });
     expect(begin).toThrow('taken over');
     expect(files.operations).toEqual([]);
   });

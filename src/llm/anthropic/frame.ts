@@ -1,8 +1,8 @@
-import { frameIn, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
+import { parseFrame, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
-/** One `data` payload of the Messages API's stream, or a whole message that was not streamed. Fields are looked at where they are used, never trusted. */
+/** One `data` payload of the Messages API's stream, or a complete message that was not streamed. Fields are validated where they are used. */
 export interface Frame {
   readonly type?: unknown;
   readonly index?: unknown;
@@ -14,10 +14,10 @@ export interface Frame {
 }
 
 export function decode(payload: string): Frame | undefined {
-  return frameIn(payload);
+  return parseFrame(payload);
 }
 
-/** The provider's counters as last heard: it repeats some of them, and leaves others out, in later frames. */
+/** The provider's latest counters; later frames repeat some of them and omit others. */
 export interface Counters {
   readonly input?: number | undefined;
   readonly output?: number | undefined;
@@ -37,7 +37,7 @@ export function mergeCounters(known: Counters, usage: unknown): Counters {
   };
 }
 
-/** The wire counts only the uncached part of the prompt as input; we count all that the model saw. */
+/** The API counts only the uncached part of the prompt as input; we count the whole prompt. */
 export function usageOf({ input, output, cacheRead, cacheCreation, thinking }: Counters): Usage {
   const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheCreation ?? 0);
   return usageFrom({
@@ -61,6 +61,6 @@ export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   model_context_window_exceeded: 'context-full',
 };
 
-export function textOfBlock(block: JsonObject): string {
+export function blockText(block: JsonObject): string {
   return stringOf(block.text) || stringOf(block.thinking);
 }

@@ -2,15 +2,15 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type LoadedConfig, readConfig } from '../../src/setup/index.ts';
-import { accountsFrom } from '../../src/llm/index.ts';
-import { directoryWith } from './directory.ts';
+import { usableAccounts } from '../../src/llm/index.ts';
+import { directoryWith } from '../daemon/directory.ts';
 
 async function read(yaml: string): Promise<LoadedConfig> {
   const directory = await directoryWith({ 'config.yaml': yaml });
   return readConfig({ configFile: join(directory, 'config.yaml'), home: directory });
 }
 
-/** What is wrong with the file, without the name of its directory. */
+/** The problems of the file, without the name of its directory. */
 async function mistakesIn(yaml: string): Promise<string[]> {
   const directory = await directoryWith({ 'config.yaml': yaml });
   const reading = readConfig({ configFile: join(directory, 'config.yaml'), home: directory });
@@ -39,7 +39,7 @@ const NOTHING = {
 };
 
 describe('a configuration', () => {
-  test('that is not there means the defaults', async () => {
+  test('that is missing means the defaults', async () => {
     const configFile = join(await directoryWith({}), 'config.yaml');
     expect(await readConfig({ configFile, home: '/' })).toEqual({
       config: { accounts: [], ...NOTHING },
@@ -54,7 +54,7 @@ describe('a configuration', () => {
     },
   );
 
-  test('says how commands are sandboxed', async () => {
+  test('configures the sandbox', async () => {
     const { config } = await read(
       'sandbox: { enabled: true, read: [~/.m2, /srv/x], hide: [~/p/private], show: [~/p/.env], tmp_mb: 64 }\n',
     );
@@ -102,7 +102,7 @@ accounts:
           { name: 'work', vendor: 'openai', key: { env: 'WORK_KEY' } },
           {
             name: 'proxy',
-            wire: 'openai-chat',
+            api: 'openai-chat',
             baseUrl: 'https://proxy.example/v1',
             key,
             headers: { 'X-Team': 'blue', 'x-trace': '1' },
@@ -120,7 +120,7 @@ accounts:
     });
   });
 
-  test('goes through anchors and aliases', async () => {
+  test('supports anchors and aliases', async () => {
     const { config } = await read('accounts:\n  groq: &a { key_env: K }\n  xai: *a\n');
     expect(config.accounts).toEqual([
       { name: 'groq', key: { env: 'K' } },
@@ -128,14 +128,14 @@ accounts:
     ]);
   });
 
-  test('gives accounts that can be used', async () => {
+  test('provides usable accounts', async () => {
     const { config } = await read('accounts:\n  inline: { vendor: xai, key: " xai-1 " }\n');
-    expect(accountsFrom({}, config.accounts)).toEqual([
-      { name: 'inline', wire: 'openai-chat', baseUrl: 'https://api.x.ai/v1', apiKey: 'xai-1' },
+    expect(usableAccounts({}, config.accounts)).toEqual([
+      { name: 'inline', api: 'openai-chat', baseUrl: 'https://api.x.ai/v1', apiKey: 'xai-1' },
     ]);
   });
 
-  test('may name a key file that is not there: only the account is of no use', async () => {
+  test('can name a missing key file: only that account is unusable', async () => {
     const { config } = await read('accounts:\n  groq: { key_file: gone }\n');
     expect(config.accounts).toEqual([
       {
@@ -148,8 +148,8 @@ accounts:
   });
 });
 
-describe('a configuration with mistakes', () => {
-  test('has all of them named, each with its place and the next step', async () => {
+describe('an invalid configuration', () => {
+  test('is rejected with all problems, their locations and next steps', async () => {
     const yaml = `modle: a/b
 version: 1
 model: [x]
@@ -193,7 +193,7 @@ accounts:
     ]);
   });
 
-  test('never has its secrets repeated', async () => {
+  test('is reported without its secrets', async () => {
     const secret = 'sk-ant-0123456789';
     const files = [
       `accounts:\n  groq: { key: [${secret}] }\n`,
@@ -209,7 +209,7 @@ accounts:
     expect(mistakes.map(([code]) => code)).toEqual(files.map(() => 'bad-request'));
   });
 
-  test('of YAML itself is refused at their place', async () => {
+  test('with a YAML syntax error is rejected with its location', async () => {
     expect(await mistakesIn('version: 1\nmodel: a\nmodel: b\n')).toEqual([
       'bad-request',
       'config.yaml:3:1: Map keys must be unique',
@@ -220,26 +220,26 @@ accounts:
     ]);
   });
 
-  test('is refused when it is no map at all', async () => {
+  test('is rejected if it is not a map', async () => {
     expect(await mistakesIn('- a\n- b\n')).toEqual([
       'bad-request',
       'config.yaml:1:1: the file must be a map, not a list',
     ]);
   });
 
-  test.each(['0', 'one', '"1"', '0.5'])('is refused when it claims version %s', async (version) => {
+  test.each(['0', 'one', '"1"', '0.5'])('is rejected for version %s', async (version) => {
     const [, mistake] = await mistakesIn(`version: ${version}\n`);
     expect(mistake).toMatch(/^config\.yaml:1:10: version must be 1, not /);
   });
 
-  test('of a newer version is refused without a word on the rest', async () => {
+  test('of a newer version is rejected without other problems', async () => {
     expect(await mistakesIn('version: 2\nnew_key: true\n')).toEqual([
       'bad-request',
-      'config.yaml:1:10: version 2 is newer than this Polypod, which knows 1: update Polypod, or point POLYPOD_CONFIG to another file',
+      'config.yaml:1:10: version 2 is newer than this Polypod, which supports 1: update Polypod, or point POLYPOD_CONFIG to another file',
     ]);
   });
 
-  test('is told when it cannot be read', async () => {
+  test('is reported if it cannot be read', async () => {
     const directory = await directoryWith({});
     await mkdir(join(directory, 'config.yaml'));
     await expect(readConfig({ configFile: join(directory, 'config.yaml'), home: '/' })).rejects.toThrow(
@@ -248,7 +248,7 @@ accounts:
   });
 });
 
-describe('how agents are hosted', () => {
+describe('the daemon settings', () => {
   test('is read with all its keys', async () => {
     const { config } = await read(`
 doors: { pod: false }
@@ -277,7 +277,7 @@ audit: { file_mb: 1, file_days: 2, keep_files: 3 }
     ['2 m', 120_000],
     ['1d', 86_400_000],
     ['0', 0],
-  ])('a time may be written as %s', async (text, ms) => {
+  ])('a duration can be written as %s', async (text, ms) => {
     expect((await read(`shutdown_grace: ${text}\n`)).config.daemon.shutdownGraceMs).toBe(ms);
   });
 
@@ -296,12 +296,12 @@ audit: { file_mb: 1, file_days: 2, keep_files: 3 }
     ['doors: { pod: 1 }', '1:15: doors.pod must be true or false, not 1'],
     ['limits: { runs: 1.5 }', '1:17: limits.runs must be a whole number from 1 on'],
     ['approvals: { fallback: allow }', '1:24: approvals.fallback must be one of deny, pause, not "allow"'],
-  ])('%s is refused at its place', async (yaml, mistake) => {
+  ])('%s is rejected with its location', async (yaml, mistake) => {
     expect((await mistakesIn(yaml))[1]).toContain(`config.yaml:${mistake}`);
   });
 });
 
-describe('a configuration that others may read', () => {
+describe('a configuration that other users can read', () => {
   const warning = 'config.yaml holds a key and others on this machine may read it: chmod 600 config.yaml';
 
   test.each([
@@ -310,7 +310,7 @@ describe('a configuration that others may read', () => {
     ['accounts: { groq: { headers: { Authorization: Bearer x } } }', 0o644, [warning]],
     ['accounts: { groq: { key: secret } }', 0o600, []],
     ['accounts: { groq: { key_env: SECRET, headers: { x-team: blue } } }', 0o644, []],
-  ])('is warned of only when it holds a secret: %s with mode %o', async (yaml, mode, warnings) => {
+  ])('causes a warning only if it contains a secret: %s with mode %o', async (yaml, mode, warnings) => {
     expect(await warningsFor(yaml, mode)).toEqual(warnings);
   });
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readModels } from '../../src/setup/index.ts';
 import { MODEL_TABLE, mergeModels, type ModelEntry } from '../../src/llm/index.ts';
-import { directoryWith } from './directory.ts';
+import { directoryWith } from '../daemon/directory.ts';
 
 async function read(files: Readonly<Record<string, string>>) {
   const directory = await directoryWith(files);
@@ -18,11 +18,11 @@ const refreshed: ModelEntry[] = [
 ];
 const own: ModelEntry[] = [{ account: 'groq', id: 'new', contextWindow: 2000 }];
 
-test('without any file the models are those of the table', async () => {
+test('without files, the models are those of the built-in table', async () => {
   expect(await read({})).toEqual({ models: MODEL_TABLE, warnings: [] });
 });
 
-test('the user’s own models.json has the last word, what was refreshed the one before', async () => {
+test('the user’s models.json overrides the refreshed models, which override the table', async () => {
   expect(
     await read({ 'models.json': JSON.stringify(own), 'refreshed.json': JSON.stringify(refreshed) }),
   ).toEqual({
@@ -35,7 +35,7 @@ test('the user’s own models.json has the last word, what was refreshed the one
   });
 });
 
-test('a broken refreshed file is left out with a warning, for it can be made again', async () => {
+test('a broken refreshed file is ignored with a warning', async () => {
   const { models, warnings } = await read({ 'models.json': JSON.stringify(own), 'refreshed.json': '{"half' });
   expect(models).toEqual(mergeModels(MODEL_TABLE, own));
   expect(warnings).toEqual([
@@ -45,7 +45,7 @@ test('a broken refreshed file is left out with a warning, for it can be made aga
   ]);
 });
 
-test('a mistake in the user’s own file is the user’s to correct', async () => {
+test('a problem in the user’s models.json is an error', async () => {
   await expect(read({ 'models.json': '[{"account":"groq","idd":"x"}]' })).rejects.toThrow(
     /models\.json: entry 1: "idd" is not a key: did you mean "id"\?$/,
   );

@@ -1,4 +1,4 @@
-import { frameIn, type JsonObject, numberOf } from '../../base/index.ts';
+import { parseFrame, type JsonObject, numberOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
@@ -14,7 +14,7 @@ export interface Frame {
 }
 
 export function decode(payload: string): Frame | undefined {
-  return frameIn(payload);
+  return parseFrame(payload);
 }
 
 export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
@@ -22,7 +22,7 @@ export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   length: 'max-tokens',
 };
 
-/** A prompt that was fully cached is left out by the server: unknown, not 0. */
+/** The server omits the count for a fully cached prompt: it is unknown, not 0. */
 export function usageOf(frame: Frame): Usage {
   return usageFrom({
     inputTokens: numberOf(frame.prompt_eval_count),
@@ -34,7 +34,7 @@ export function usageOf(frame: Frame): Usage {
   });
 }
 
-/** Arguments come parsed; they are JSON text everywhere else. */
+/** Ollama sends arguments as an object; our events carry JSON text. */
 export function argumentsOf(call: JsonObject): string {
   const value = call.arguments;
   if (typeof value === 'string') return value;

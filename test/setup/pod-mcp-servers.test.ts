@@ -3,7 +3,7 @@ import { PodMcpServers } from '../../src/setup/agents/pod-mcp-servers.ts';
 import type { McpServerSpec, McpServerStatus, StdioSpec } from '../../src/mcp/index.ts';
 import { EVERYTHING, isAlive, scripted, temporaryDirectory } from '../mcp/stage.ts';
 
-/** As a client writes it. */
+/** The format of a client's settings. */
 const given = (...specs: readonly StdioSpec[]) => ({
   mcpServers: Object.fromEntries(
     specs.map(({ name, command, args }) => [name, { command, args: [...args] }]),
@@ -29,21 +29,21 @@ function serversOf(configured: readonly McpServerSpec[]) {
   return { servers, names, pid: (name: string) => pids.get(name) ?? 0 };
 }
 
-test('a pod has the tools of the servers that it is given, beside those that are configured', async () => {
+test('a pod has the tools of its client’s servers and of the configured ones', async () => {
   const { servers, names, pid } = serversOf([scripted('', { name: 'one' })]);
   expect(await names()).toEqual(['mcp__one__echo']);
   const both = await names(EVERYTHING_GIVEN);
   expect(both).toEqual(expect.arrayContaining(['mcp__one__echo', 'mcp__everything__get-sum']));
   const everything = pid('everything');
   expect(isAlive(everything)).toBe(true);
-  // The same again, as it is read from a file: nothing is started anew.
+  // Equal settings do not restart the servers.
   expect(await names(structuredClone(EVERYTHING_GIVEN))).toEqual(both);
   expect(pid('everything')).toBe(everything);
   await servers.close();
   expect([pid('one'), everything].map(isAlive)).toEqual([false, false]);
 });
 
-test('servers that are given later take the place of those before, which end', async () => {
+test('new servers of a client replace and end the previous ones', async () => {
   const { servers, names, pid } = serversOf([]);
   const [one, other] = [scripted('', { name: 'one' }), scripted('', { name: 'other' })];
   expect(await names(given(one))).toEqual(['mcp__one__echo']);
@@ -54,13 +54,13 @@ test('servers that are given later take the place of those before, which end', a
   expect([before, pid('other')].map(isAlive)).toEqual([false, false]);
 });
 
-test('a server that is given counts before a configured one of its name', async () => {
+test('a client’s server replaces a configured one with the same name', async () => {
   const { names } = serversOf([scripted('', { name: 'files' })]);
   const own = scripted("tools = [tool('mine')];", { name: 'files' });
   expect(await names(given(own))).toEqual(['mcp__files__mine']);
 });
 
-test('a mistake in what is given is told, and the servers stay', async () => {
+test('invalid settings are reported, and the servers stay', async () => {
   const { servers, names, pid } = serversOf([scripted('', { name: 'one' })]);
   await names();
   const wrong = { mcpServers: { files: { comand: 'x' } } };
