@@ -25,7 +25,9 @@ export function wireError(error: PolypodError, requestId: string): WireError {
   const [status, word] = CODES[error.code];
   const refusal = httpRefusalFrom(error) ?? { status, code: word };
   const isBug = error.code === 'internal';
-  const message = isBug ? 'internal error: see the log entry with this request id' : truncateErrorMessage(error.message);
+  const message = isBug
+    ? 'internal error: see the log entry with this request id'
+    : truncateErrorMessage(error.message);
   const details = isBug ? { requestId } : refusal.details;
   return { ...refusal, body: { error: { code: refusal.code, message, ...(details && { details }) } } };
 }
