@@ -98,8 +98,8 @@ async function commandNamed(name: string) {
 function strayOption(name: string): string {
   const [option = name] = name.split('=');
   return option === '--mode'
-    ? '--mode without a command can only be rpc: polypod --mode rpc; what an agent may do is said behind one: polypod run --mode read-only'
-    : `${option} stands before the command: say polypod COMMAND ${option}; polypod --help lists the commands`;
+    ? '--mode without a command can only be rpc: polypod --mode rpc; a permission mode follows a command: polypod run --mode read-only'
+    : `${option} must follow the command: polypod COMMAND ${option}; polypod --help lists the commands`;
 }
 
 function overview(): string {
@@ -128,7 +128,7 @@ function complain(thrown: unknown, name: string | undefined): ExitCode {
   // The message can contain untrusted text.
   process.stderr.write(`${who}: ${sanitizeText(error.message)}\n`);
   if (error.code === 'internal') {
-    process.stderr.write('This is a bug in Polypod. With POLYPOD_DEBUG=1 it shows where.\n');
+    process.stderr.write('This is a bug in Polypod. Set POLYPOD_DEBUG=1 to print the stack trace.\n');
     if (around.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);
   }
   return EXIT_CODES[error.code];

@@ -30,7 +30,7 @@ export class Intake {
         const line = this.#cut();
         if (line !== '') return line;
       } else if (this.#length > LONGEST_LINE) {
-        throw new PolypodError('bad-request', `a line may have ${LONGEST_LINE} bytes`);
+        throw new PolypodError('bad-request', `a line can have at most ${LONGEST_LINE} bytes`);
       } else if (this.#isOver) {
         return undefined;
       } else {

@@ -136,8 +136,8 @@ const LATE: Readonly<Record<ControlPeer, string>> = {
 };
 
 const GONE: Readonly<Record<ControlPeer, string>> = {
-  daemon: 'the daemon went away: see polypod status and polypod logs',
-  host: 'the process that has the session open went away',
+  daemon: 'the daemon closed the connection: see polypod status and polypod logs',
+  host: 'the process that had the session open has ended',
 };
 
 async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {

@@ -76,7 +76,7 @@ export class ControlServer {
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     this.#serve(socket).catch((thrown: unknown) => {
-      this.#options.log.debug('a control link failed', { reason: messageOf(thrown) });
+      this.#options.log.debug('a control connection failed', { reason: messageOf(thrown) });
       socket.destroy();
     });
   }
@@ -128,7 +128,8 @@ export class ControlServer {
   }
 
   #unknown(method: string): PolypodError {
-    const where = this.#options.serves === 'daemon' ? '' : ` in process ${process.pid}, which is no daemon`;
+    const where =
+      this.#options.serves === 'daemon' ? '' : ` in process ${process.pid}, which is not a daemon`;
     const known = Object.keys(this.#methods).join(', ');
     return new PolypodError('unknown-method', `there is no method "${method}"${where}: there are ${known}`);
   }

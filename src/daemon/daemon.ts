@@ -88,7 +88,7 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
       audit.record({ event: 'config.reloaded', door: 'process', details: { ...reloaded } });
       return reloaded;
     } catch (thrown) {
-      log.error('the configuration stays as it was', { reason: messageOf(thrown) });
+      log.error('the configuration was not reloaded', { reason: messageOf(thrown) });
       throw thrown;
     }
   };

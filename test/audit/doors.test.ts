@@ -241,7 +241,7 @@ describe('the audit log of the built program', () => {
       [['--since', 'soon'], '--since takes a date'],
       [['--event', 'key.revoke'], 'did you mean key.revoked?'],
       [['verify', '--expect', 'x'], '--expect takes'],
-      [['prove'], 'say polypod audit, or polypod audit verify'],
+      [['prove'], 'unknown arguments: use polypod audit or polypod audit verify'],
     ] as const)
       expect(await here.polypod('audit', ...args)).toMatchObject({
         code: 2,

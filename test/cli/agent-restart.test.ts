@@ -91,7 +91,7 @@ describe('agents that were started in a daemon', () => {
     daemon.child.kill('SIGTERM');
     await daemon.finished;
     expect((await here.polypod('agent', 'status', 'one')).stderr).toContain(
-      'it comes back with the daemon: polypod serve',
+      'the daemon restarts it: polypod serve',
     );
     daemon = await here.serve();
     expect(await namesUp(here)).toEqual(['one']);
@@ -99,7 +99,7 @@ describe('agents that were started in a daemon', () => {
     await daemon.finished;
     expect(await here.polypod('agent', 'stop', 'one')).toMatchObject({
       code: 0,
-      stderr: 'polypod agent: one was not up, and does not come back with the daemon any more\n',
+      stderr: 'polypod agent: one was not up, and the daemon no longer restarts it\n',
     });
     await here.serve();
     expect(await list(here)).toEqual([]);

@@ -85,7 +85,7 @@ describe('polypod agent', () => {
     expect(rows.map(({ name }) => name)).toEqual(['one', 'two']);
     expect(rows[0]?.url).not.toBe(rows[1]?.url);
     const stop = await here.polypod('agent', 'stop', 'one');
-    expect(stop.stderr).toContain('one is closed; its process goes on');
+    expect(stop.stderr).toContain('one is closed; the daemon keeps running');
     expect((await here.polypod('agent', 'status', 'one')).code).toBe(3);
     expect((await here.polypod('agent', 'status', 'two')).code).toBe(0);
     expect((await here.polypod('status')).code).toBe(0);
@@ -109,14 +109,14 @@ describe('polypod agent', () => {
     await here.polypod('agent', 'stop', 'fg');
     expect(await other.finished).toMatchObject({
       code: 0,
-      stderr: 'polypod agent: fg was closed by somebody else\n',
+      stderr: 'polypod agent: fg was closed by another client\n',
     });
     const left = start(wish, here.env);
     await left.hear('"name":"fg"');
     daemon.child.kill('SIGKILL');
     expect(await left.finished).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('fg is gone with its daemon'),
+      stderr: expect.stringContaining('fg has ended with its daemon'),
     });
   });
 
@@ -148,7 +148,7 @@ describe('polypod agent', () => {
       code: 3,
       stderr: expect.stringContaining('; polypod agent start starts it\n'),
     });
-    expect((await here.polypod('agent', 'stop')).stderr).toContain('was gone already');
+    expect((await here.polypod('agent', 'stop')).stderr).toContain('had already ended');
     expect((await here.polypod('agent', 'list')).stdout).toBe('');
     const running = await here.agent();
     expect(JSON.parse(running.heard().stdout)).toMatchObject({
@@ -268,7 +268,7 @@ describe('what an agent refuses', () => {
   it('is a word that it does not know', async () => {
     const here = await agentSite();
     expect((await here.polypod('agent', 'begin')).stderr).toContain(
-      'say start, stop, status, list, not "begin"',
+      'unknown action "begin": use start, stop, status, list',
     );
     expect((await here.polypod('agent', 'list', 'x')).stderr).toContain('agent list takes no name');
   });

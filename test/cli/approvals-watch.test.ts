@@ -78,7 +78,7 @@ it('watch ends with the daemon, and says so', async () => {
   await here.polypod('stop');
   expect(await watching.finished).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining('the daemon went away'),
+    stderr: expect.stringContaining('the daemon closed the connection'),
   });
 });
 
@@ -86,7 +86,7 @@ it.each([
   [['watch'], 3, 'no daemon is up'],
   [['watch', 'this'], 2, 'watch takes no argument, not "this"'],
   [['list', 'this'], 2, 'list takes no argument, not "this"'],
-  [['show'], 2, 'show what? polypod approvals lists the ids'],
+  [['show'], 2, 'show needs the id of an approval: polypod approvals lists the ids'],
 ])('%j is refused with the next step', async (args, code, message) => {
   const here = await site();
   expect(await here.polypod('approvals', ...args)).toMatchObject({

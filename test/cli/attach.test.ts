@@ -96,7 +96,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await pane.see((lines) => lines.includes('mine-said'));
     for (const text of ['before-said', 'after-said', 'mine-said'])
       expect(pane.all().filter((line) => line === text)).toHaveLength(1);
-    expect(counting(pane.all(), 'not kept')).toBe(0);
+    expect(counting(pane.all(), 'no longer available')).toBe(0);
     expect(counting(pane.all(), 'bob through terminal:')).toBe(1);
   });
 
@@ -137,7 +137,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await pane.see((lines) => lines.at(-1)?.includes('· away') === true);
     expect(has('answering')(pane.screen())).toBe(false);
     await say(pane, 'while down');
-    await pane.see(has('the daemon went away'));
+    await pane.see(has('the daemon closed the connection'));
     await pane.see((lines) => lines.includes('> while down'));
     await place.serve();
     await pane.see(has('· reconnected'));
@@ -174,7 +174,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await say(pane, 'talk [[sim deltas=300 delay=10]]');
     await pane.see(has('answering'));
     pane.press('C-d');
-    await pane.see(has('it goes on; polypod attach guest comes back to it'));
+    await pane.see(has('the run continues; polypod attach guest returns to it'));
     await pane.see((lines) => lines.at(-1) === '$');
     const { stdout } = await place.polypod('ls', '--json');
     const [{ id }] = JSON.parse(stdout) as [{ id: string }];
@@ -217,7 +217,7 @@ describe('polypod attach without a terminal', () => {
     const approvalId = await asked(bob);
     const watcher = start(['attach', '--plain', 'left'], place.env);
     watcher.child.stdin.end();
-    await watcher.hear('nobody can be asked here: it stays open for others');
+    await watcher.hear('no one can answer here: the approval stays pending');
     const waiting = JSON.parse((await place.polypod('approvals', '--json')).stdout) as unknown[];
     expect(waiting).toHaveLength(1);
     await bob.decide(approvalId, 'approve');
@@ -233,7 +233,7 @@ describe('polypod attach without a terminal', () => {
     const id = await newPod(place, 'mine');
     const watcher = start(['attach', 'mine'], place.env);
     watcher.child.stdin.end(`${calling('bash', { command: 'node -e 0' }, 'all done')}\n`);
-    await watcher.hear('nobody can be asked here: it stays open for others');
+    await watcher.hear('no one can answer here: the approval stays pending');
     const { approval } = (await heard(await place.pod(id), isType('approval-request'))) as {
       approval: { approvalId: string };
     };
@@ -266,9 +266,9 @@ describe('polypod attach without a terminal', () => {
     owner.child.kill('SIGKILL');
     const { code, stdout } = await attached.finished;
     expect(code).toBe(3);
-    expect(stdout).toContain('the connection is lost: trying to come back; Ctrl-C leaves');
+    expect(stdout).toContain('the connection is lost: reconnecting; Ctrl-C exits');
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      `the process that had the session is gone: polypod chat --resume ${id} goes on with it`,
+      `the process that hosted the session has ended: resume it with polypod chat --resume ${id}`,
     );
   });
 
@@ -320,7 +320,9 @@ describe('polypod attach without a terminal', () => {
       stderr: expect.stringContaining('no session "nobody"'),
     });
     await polypod(['chat', '--offline', '--name', 'quiet', 'x [[sim text=y]]'], { env: home.env });
-    expect((await run('quiet')).stderr).toMatch(/nothing runs the session .*: polypod chat --resume/);
-    expect((await run('/no/such.sock')).stderr).toContain('nobody listens on /no/such.sock');
+    expect((await run('quiet')).stderr).toMatch(
+      /no process hosts the session .*: resume it with polypod chat --resume/,
+    );
+    expect((await run('/no/such.sock')).stderr).toContain('no process listens on /no/such.sock');
   });
 });

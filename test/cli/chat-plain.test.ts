@@ -82,7 +82,7 @@ describe('polypod chat without a terminal', () => {
       polypod(['chat', '--offline', '--resume', 'kept'], { env: home.env, input });
     const left = await resume('');
     expect(left.code).toBe(2);
-    expect(left.stdout).toContain('nobody can be asked here: it stays open');
+    expect(left.stdout).toContain('no one can answer here: the approval stays pending');
     const answered = await resume('y\n');
     expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining('done at last') });
     expect(readdirSync(home.project)).toEqual(['made.txt']);
@@ -131,7 +131,7 @@ describe('polypod chat without a terminal', () => {
     expect(code).toBe(2);
     expect(stdout).toContain('✓ ! echo $((6 * 7))');
     expect(stdout).toContain('  42\n');
-    expect(stdout).toContain(`out.md is there already: name another file`);
+    expect(stdout).toContain(`out.md already exists: choose another file`);
     expect(stdout.match(/hi \[\[sim text=ho\]\]/g)?.length).toBeGreaterThanOrEqual(4);
     expect(stdout).toContain('1 turn, 0 calls');
     expect(existsSync(join(home.project, 'out.md'))).toBe(true);
@@ -142,7 +142,7 @@ describe('polypod chat without a terminal', () => {
     const run = (input: string, ...args: readonly string[]) =>
       polypod(['chat', '--offline', ...args], { env: home.env, input });
     await run('secret [[sim text=no]]\n', '--no-session');
-    expect((await run('', '--continue')).stderr).toContain('no session was held in');
+    expect((await run('', '--continue')).stderr).toContain('there is no session in');
     await run('remember [[sim text=kept]]\n', '--name', 'herons');
     for (const option of [['--continue'], ['--resume', 'herons']]) {
       const stdout = '❯ remember [[sim text=kept]]\n\nkept\n';
@@ -150,7 +150,7 @@ describe('polypod chat without a terminal', () => {
     }
     expect(await run('', '--resume')).toMatchObject({
       code: 2,
-      stderr: 'polypod chat: nobody can be asked which session: name it behind --resume\n',
+      stderr: 'polypod chat: cannot ask for the session without a terminal: pass it as --resume ID\n',
     });
     expect((await run('', '--resume', 'heron')).stderr).toContain('did you mean herons?');
   });

@@ -183,13 +183,13 @@ describe('the view of a pod', () => {
       'bob denied through hld: bash make (no)',
     ]);
     expect(said({ status: 'approved', remember: 'session', ...ME })).toEqual([
-      'approved, also from now on in this session: bash make',
+      'approved, also for the rest of this session: bash make',
     ]);
     expect(said({ status: 'approved', updatedArguments: '{}', ...ME })).toEqual([
-      'approved with other arguments: bash make',
+      'approved with changed arguments: bash make',
     ]);
-    expect(said({ status: 'expired' })).toEqual(['nobody answered in time: bash make']);
-    expect(said({ status: 'cancelled' })).toEqual(['the question was taken back: bash make']);
+    expect(said({ status: 'expired' })).toEqual(['the approval expired: bash make']);
+    expect(said({ status: 'cancelled' })).toEqual(['the approval was withdrawn: bash make']);
   });
 
   it('keeps what waits, until it is read or taken back', () => {
@@ -215,7 +215,7 @@ describe('the view of a pod', () => {
   it.each([
     [{ status: 'finished' }, []],
     [{ status: 'cancelled' }, ['cancelled']],
-    [{ status: 'paused', callIds: [] }, ['paused: /continue goes on']],
+    [{ status: 'paused', callIds: [] }, ['paused: /continue resumes the run']],
     [{ status: 'interrupted' }, ['interrupted: the process ended during the run']],
     [{ status: 'failed', failure: { kind: 'auth', message: 'bad key' } }, ['bad key']],
     [{ status: 'limited', limit: 'budget', message: '$1 is spent' }, ['stopped: $1 is spent']],

@@ -23,7 +23,7 @@ function answerIn(pane: Pane, prompt: string): string {
   expect(all.filter((line) => line.startsWith('❯'))).toHaveLength(2);
   const shown = all.slice(all.indexOf(prompt) + 1);
   expect(shown.slice(-2)).toEqual([
-    '> say something, /help for more',
+    '> type a message, /help for more',
     expect.stringMatching(/^sim\/offline · workspace-write · idle/),
   ]);
   // A line that was written before the new width was known is broken within a word.
@@ -120,7 +120,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.includes('one'));
     await say(pane, calling('bash', { command: 'node -e "0" first' }, 'two'));
     await pane.see((lines) => lines.includes('two'));
-    expect(pane.all()).toContain('· approved, also from now on in this session: bash node -e "0" first');
+    expect(pane.all()).toContain('· approved, also for the rest of this session: bash node -e "0" first');
     expect(counting(pane.all(), '? bash wants to run')).toBe(1);
   });
 
@@ -144,7 +144,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     pane.press('Enter');
     await pane.see(has('ran it'));
     await pane.see(isIdle);
-    expect(pane.all()).toContain('· approved with other arguments: bash node -e 2 wrong');
+    expect(pane.all()).toContain('· approved with changed arguments: bash node -e 2 wrong');
     expect(pane.all()).toContain('  42');
   });
 
@@ -153,7 +153,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await say(pane, calling('bash', { command: 'node -e 1' }, 'ran it'));
     await pane.see(has('y yes, once'));
     pane.press('Escape');
-    await pane.see(has('put off: /questions brings it back'));
+    await pane.see(has('deferred: /questions shows it again'));
     await pane.see((lines) => !has('y yes, once')(lines));
     await say(pane, '/questions');
     await answer(pane, 'y');
@@ -200,7 +200,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.includes('kept'));
     await pane.see(isIdle);
     pane.press('C-d');
-    await pane.see(has('polypod chat --resume first-one goes on'));
+    await pane.see(has('polypod chat --resume first-one resumes this session'));
     await pane.see((lines) => lines.at(-1) === '$');
     for (const option of ['--continue', '--resume first-one']) {
       startIn(pane, `chat --offline ${option}`);
@@ -272,7 +272,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
       await pane.see((lines) => displayWidth(lines.at(-1) ?? '') === columns);
       expect(pane.all().filter((line) => displayWidth(line) > columns)).toEqual([]);
     }
-    expect(counting(pane.all(), 'say something')).toBe(1);
+    expect(counting(pane.all(), 'type a message')).toBe(1);
     expect(counting(pane.all(), '· idle')).toBe(1);
     expect(pane.all().join('').replaceAll(' ', '')).toContain('日本語のとても長い文章です。');
   });
@@ -311,7 +311,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     const home = newHome();
     const pane = await openChat(home);
     pane.press('C-c');
-    await pane.see(has('Ctrl-C again leaves'));
+    await pane.see(has('Ctrl-C again exits'));
     pane.press('C-c');
     await pane.see((lines) => lines.at(-1) === '$');
     startIn(pane, 'ls --json');

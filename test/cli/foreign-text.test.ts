@@ -177,10 +177,10 @@ describe('a key that is refused', () => {
 describe('polypod ls', () => {
   it('marks what is archived, and says why nothing is shown', async () => {
     const { polypod: run } = await site();
-    expect((await run('ls')).stderr).toContain('no sessions; polypod run begins one');
+    expect((await run('ls')).stderr).toContain('no sessions; polypod run starts one');
     const id = (await run('new', '--name', 'old')).stdout.trim();
     expect((await run('ls', '--search', 'nowhere')).stderr).toBe(
-      'no session in which every word of "nowhere" occurs; polypod ls lists them all\n',
+      'no session contains every word of "nowhere"; polypod ls lists all sessions\n',
     );
     expect((await run('ls')).stdout).not.toContain('archived');
     await run('sessions', 'archive', id);

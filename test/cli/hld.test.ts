@@ -120,7 +120,7 @@ describe('polypod approvals', () => {
     await here.serve();
     expect(await here.polypod('approvals')).toMatchObject({
       code: 0,
-      stderr: 'nothing waits for an approval\n',
+      stderr: 'there are no pending approvals\n',
     });
     const path = socketOf(here);
     const [client, ear] = [await Client.open(path), await subscriber(path)];
@@ -147,7 +147,7 @@ describe('polypod approvals', () => {
     expect(existsSync(join(here.project, 'one.txt'))).toBe(true);
     expect(await here.polypod('approvals', 'approve', wireId)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('it may be decided already'),
+      stderr: expect.stringContaining('it may already be decided'),
     });
 
     const second = await ask('Second');
@@ -179,7 +179,7 @@ describe('polypod approvals', () => {
     const several = await here.polypod('approvals', 'approve', common);
     expect(several).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`2 approvals are meant by "${common}"`),
+      stderr: expect.stringContaining(`"${common}" matches 2 approvals`),
     });
   });
 
@@ -191,11 +191,11 @@ describe('polypod approvals', () => {
     });
     expect(await here.polypod('approvals', 'allow', 'x')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('say list, show, watch, approve or deny, not "allow"'),
+      stderr: expect.stringContaining('unknown action "allow": use list, show, watch, approve or deny'),
     });
     expect(await here.polypod('approvals', 'approve')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('approve what?'),
+      stderr: expect.stringContaining('approve needs the id of an approval'),
     });
   });
 });

@@ -67,7 +67,7 @@ describe('polypod keys', () => {
     });
     expect(await here.polypod('keys', 'revoke', id)).toMatchObject({
       code: 0,
-      stderr: `polypod keys: ${id} of ci opens nothing any more; its tasks are cancelled\n`,
+      stderr: `polypod keys: ${id} of ci is revoked; its tasks are cancelled\n`,
     });
     const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
     expect(all.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true, false]);
@@ -120,9 +120,9 @@ describe('polypod keys', () => {
       [['create', '--scope', 'write'], '--scope cannot be "write": one of submit, read, approve, admin'],
       [['create', 'me'], 'keys create takes no argument, not "me"'],
       [['revoke', id, 'nothing'], 'there is no key "nothing"; polypod keys list shows the ids'],
-      [['revoke'], 'revoke what?'],
-      [['make'], 'say create, list, rotate or revoke'],
-      [[], 'say create, list, rotate or revoke'],
+      [['revoke'], 'revoke needs the id of a key'],
+      [['make'], 'the action must be create, list, rotate or revoke'],
+      [[], 'the action must be create, list, rotate or revoke'],
     ] as const) {
       const { code, stderr } = await here.polypod('keys', ...args);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });

@@ -146,11 +146,11 @@ describe('polypod log repair', () => {
       [['repair', join(home, 'notes.txt')], 'is not a session file: it does not begin with a session header'],
       [['repair', feed], 'a feed needs no repair'],
       [['repair', join(home, 'nowhere.jsonl')], 'there is no file'],
-      [['repair', home], 'is no file: name a session file'],
+      [['repair', home], 'is not a file: name a session file'],
       [['repair', 'unheard-of'], 'there is no session "unheard-of"'],
-      [['repair'], 'say which session to repair: polypod log repair SESSION'],
+      [['repair'], 'the session to repair is missing: polypod log repair SESSION'],
       [['verify', '--dry-run'], '--dry-run belongs to polypod log repair'],
-      [['verify', join(home, 'notes.txt')], 'is no session or feed file'],
+      [['verify', join(home, 'notes.txt')], 'is not a session or feed file'],
     ] as const) {
       const { code, stderr } = await run('log', ...args);
       expect(stderr).toContain(sentence);

@@ -66,7 +66,7 @@ describe('the command line of RPC mode', () => {
     [['--rpc-errors=loud'], '--rpc-errors cannot be "loud"'],
     [['--prompt-template', 'x'], '--prompt-template cannot be used: Polypod has no prompt templates'],
     [['--print'], '--print cannot be used'],
-    [['message'], '"message" is no option'],
+    [['message'], '"message" is not an option'],
     [['@file'], '@file arguments are not supported in RPC mode'],
   ])('refuses %j', (argv, message) => {
     expect(() => readRpcOptions(argv)).toThrow(message);

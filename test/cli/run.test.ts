@@ -71,7 +71,7 @@ describe('polypod run', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: 'I may not.\n' });
     expect(stderr).toContain('✗ denied:');
     expect(stderr).toContain(
-      '1 call was denied because nobody could be asked; allow more with --mode or with rules',
+      '1 call was denied because no one could be asked; allow more with --mode or with rules',
     );
     expect(existsSync(join(directory, 'made'))).toBe(false);
     expect(JSON.stringify(sim.requests.at(-1)?.body)).toContain('Nobody can be asked in this run');
@@ -207,7 +207,7 @@ describe('polypod run', () => {
     ],
     [['run', '--max-turns', '0', 'Go'], '--max-turns takes a number from 1, not "0"'],
     [['run', '--mcp-config', 'nowhere.json', '--offline', 'Go'], 'cannot read the MCP servers'],
-    [['mcp'], 'say list or status'],
+    [['mcp'], 'the action must be list or status'],
     [['run', '--allow-path', '/nonexistent', '--offline', 'Go'], 'cannot allow /nonexistent'],
   ])('%j is refused clearly', async (args, sentence) => {
     const { code, stdout, stderr } = await polypod(args);
@@ -266,7 +266,7 @@ describe('the session of a run', () => {
   it.each([
     [['--resume', 'nobody'], 'there is no session "nobody"'],
     [['--resume', 'x', '--no-session'], '--resume and --no-session exclude each other'],
-    [['--resume', 'x', '-C', '.'], 'a session goes on in its own directory: leave out --cwd'],
+    [['--resume', 'x', '-C', '.'], 'a session always continues in its own directory: omit --cwd'],
     [['--resume', 'x', '--name', 'y'], '--name is for a new session: leave out --resume'],
   ])('%j is refused', async (options, sentence) => {
     const { polypod: run } = await site();
@@ -289,7 +289,9 @@ describe('the session of a run', () => {
     socket.write('{"method":"cancel"}\n');
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);
-    expect(stderr).toContain('polypod run: the run was cancelled by client; polypod run --resume ');
+    expect(stderr).toContain(
+      'polypod run: the run was cancelled by client; resume it with polypod run --resume ',
+    );
     socket.destroy();
   });
 });
@@ -333,7 +335,7 @@ describe('polypod run with a daemon up', () => {
     await serve();
     const denied = await run('run', '-C', project, '-m', 'anthropic/x', 'Make a file');
     expect({ code: denied.code, stdout: denied.stdout }).toEqual({ code: 2, stdout: 'I may not.\n' });
-    expect(denied.stderr).toContain('1 call was denied because nobody could be asked');
+    expect(denied.stderr).toContain('1 call was denied because no one could be asked');
     const read = JSON.stringify(sim.requests.at(-1)?.body);
     expect(read).toContain('a run without a person denied this call');
     expect(read).not.toContain('ada denied');
@@ -355,7 +357,7 @@ describe('polypod run with a daemon up', () => {
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /polypod run: the daemon was stopped during the run; polypod run --resume \S+ goes on\n$/,
+      /polypod run: the daemon was stopped during the run; resume it with polypod run --resume \S+\n$/,
     );
   });
 
@@ -370,7 +372,7 @@ describe('polypod run with a daemon up', () => {
     running.child.kill('SIGINT');
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);
-    expect(stderr).toMatch(/polypod run: interrupted; polypod run --resume \S+ goes on\n$/);
+    expect(stderr).toMatch(/polypod run: interrupted; resume it with polypod run --resume \S+\n$/);
     const end = await heard(await pod('long'), isType('run-end'));
     expect(end).toMatchObject({ outcome: { status: 'cancelled' } });
     expect((await run('status')).stdout).toContain('runs    0 of');
@@ -382,7 +384,7 @@ describe('polypod run with a daemon up', () => {
     const { code, stderr } = await running.finished;
     expect(code).toBe(3);
     expect(stderr).toMatch(
-      /the daemon is gone, and the run with it: polypod serve starts it again, and polypod run --resume [0-9a-f-]{36} goes on/,
+      /the daemon has ended, and the run with it: start it with polypod serve, then resume with polypod run --resume [0-9a-f-]{36}/,
     );
   });
 
@@ -394,7 +396,7 @@ describe('polypod run with a daemon up', () => {
     const { code, stderr } = await running.finished;
     expect(code).toBe(3);
     expect(stderr).toContain('polypod: reconnected');
-    expect(stderr).toContain('the daemon went away, during the run');
+    expect(stderr).toContain('the daemon ended, during the run');
     expect(stderr.match(/sleep 300/g)).toHaveLength(1);
   });
 

@@ -76,8 +76,8 @@ describe('polypod serve', () => {
     killed.child.kill('SIGKILL');
     await killed.finished;
     const doctor = await run('doctor');
-    expect(doctor.stdout).toContain('was left behind by a daemon that is gone');
-    expect(doctor.stdout).toContain('next: polypod serve takes it away');
+    expect(doctor.stdout).toContain('was left by a daemon that has ended');
+    expect(doctor.stdout).toContain('next: polypod serve removes it');
     expect((await run('status')).code).toBe(3);
     await serve();
     expect((await run('status')).code).toBe(0);
@@ -316,7 +316,7 @@ describe('a hang-up', () => {
     );
     configure('limits: [7]\n');
     daemon.child.kill('SIGHUP');
-    await daemon.hear('the configuration stays as it was');
+    await daemon.hear('the configuration was not reloaded');
     expect(logOf(dataDirectory)).toContain('config.yaml:1:9: limits must be a map, not a list');
     await expect((await link()).call('reload')).rejects.toThrow('limits must be a map');
     expect(await (await link()).call('status')).toMatchObject({ state: 'ready' });

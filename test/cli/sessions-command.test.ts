@@ -120,7 +120,7 @@ describe('polypod sessions', () => {
     ]);
     expect(await here.polypod('sessions', 'interrupt', running)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`nothing runs in ${running}`),
+      stderr: expect.stringContaining(`no run is active in ${running}`),
     });
   });
 
@@ -137,8 +137,8 @@ describe('polypod sessions', () => {
   });
 
   it.each([
-    [['begin'], 2, 'say list, show, continue, interrupt or archive, not "begin"'],
-    [['show'], 2, 'show which session? Try: polypod sessions show ID'],
+    [['begin'], 2, 'unknown action "begin": use list, show, continue, interrupt or archive'],
+    [['show'], 2, 'show needs a session: polypod sessions show ID'],
     [['show', 'teapott'], 2, 'there is no session "teapott"; did you mean teapot?'],
     [['continue', 'teapot', ' '], 2, 'the prompt is empty'],
     [['continue', 'teapot', 'Go'], 3, 'no daemon is up'],

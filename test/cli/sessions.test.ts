@@ -106,7 +106,7 @@ describe('polypod new, ls and rm', () => {
       stderr: `polypod: moved ${id} to the trash\npolypod: moved ${other} to the trash\n`,
     });
     expect(await run('ls', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
-    expect((await run('ls')).stderr).toContain('no sessions; polypod run begins one');
+    expect((await run('ls')).stderr).toContain('no sessions; polypod run starts one');
     const trash = readdirSync(join(dataDirectory, 'trash'));
     expect(trash.map((name) => name.replace(/^\d+-/, '')).toSorted()).toEqual([id, other].toSorted());
   });
@@ -222,9 +222,7 @@ describe('polypod log verify', () => {
     const good = await run('log', 'verify');
     expect(good).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(
-        /^2 files: \d+ lines are as they were written, 0 cannot be verified, 0 are damaged\n$/,
-      ),
+      stdout: expect.stringMatching(/^2 files: \d+ lines verified, 0 cannot be verified, 0 are damaged\n$/),
     });
 
     const [name = ''] = readdirSync(join(dataDirectory, 'sessions'));
@@ -253,7 +251,7 @@ describe('polypod log verify', () => {
     truncateSync(file, readFileSync(file).length - 5);
     const { code, stdout } = await run('log', 'verify', file);
     expect(code).toBe(0);
-    expect(stdout).toContain('unfinished: cut off when the session is opened next');
+    expect(stdout).toContain('unfinished: truncated when the session is opened next');
   });
 
   it('says what it can do', async () => {
@@ -261,7 +259,7 @@ describe('polypod log verify', () => {
     expect(await run('log', 'check')).toMatchObject({
       code: 2,
       stderr:
-        'polypod log: there is no log check: say polypod log verify or polypod log repair; polypod logs shows what happened\n',
+        'polypod log: unknown action "check": use polypod log verify or polypod log repair; polypod logs shows events\n',
     });
   });
 });
@@ -271,7 +269,7 @@ describe('polypod doctor', () => {
     const { polypod: run, env } = await site();
     const { code, stdout } = await run('doctor');
     expect(code).toBe(0);
-    expect(stdout).toContain('providers: a key is at hand for anthropic');
+    expect(stdout).toContain('providers: a key is available for anthropic');
     expect(stdout).not.toContain(env.ANTHROPIC_API_KEY);
     const findings = JSON.parse((await run('doctor', '--json')).stdout) as { check: string; state: string }[];
     expect(findings.map(({ check }) => check)).toEqual([
@@ -392,7 +390,7 @@ describe('polypod completion', () => {
     const { polypod: run } = await site();
     expect(await run('completion')).toMatchObject({
       code: 2,
-      stderr: 'polypod completion: for which shell? polypod completion bash|zsh|fish\n',
+      stderr: 'polypod completion: the shell is missing: polypod completion bash|zsh|fish\n',
     });
   });
 });

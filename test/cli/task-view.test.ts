@@ -74,8 +74,8 @@ describe('waiting for a task', () => {
       [
         'polypod task: ▕░░░░░░░░░░░░░░░░░░░░▏ 0 % pending\n',
         'polypod task: running\n',
-        'polypod task: gone; trying again\n',
-        'polypod task: the connection is back\n',
+        'polypod task: gone; retrying\n',
+        'polypod task: reconnected\n',
       ].join(''),
     );
   });
@@ -132,8 +132,8 @@ describe('watching a task', () => {
         '● ls .\n',
         '  ✓ two files\n',
         // The answer's line is not ended: on stdout it goes on, on stderr there is room.
-        '\npolypod task: gone; trying again\n',
-        'polypod task: the connection is back\n',
+        '\npolypod task: gone; retrying\n',
+        'polypod task: reconnected\n',
       ].join(''),
     );
   });
@@ -144,7 +144,7 @@ describe('watching a task', () => {
     tell('text_delta', { text: 'two.' });
     view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
     expect(stdout.text).toBe('two.\nThere are two.\n');
-    expect(stderr.text).toContain('some of what happened is no longer kept');
+    expect(stderr.text).toContain('some events are no longer available');
   });
 
   it('shows what a task on files changed', () => {

@@ -201,8 +201,8 @@ describe('polypod task', () => {
     const words = ['submit', '-t', 'chat', '--watch', '--url', proxy.url, 'x'];
     const { code, stdout, stderr } = await startTask(...words).finished;
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${text}\n` });
-    expect(stderr).toContain('trying again');
-    expect(stderr).toContain('the connection is back');
+    expect(stderr).toContain('retrying');
+    expect(stderr).toContain('reconnected');
     expect(stderr + stdout).not.toContain(env.POLYPOD_API_KEY);
   });
 
@@ -235,7 +235,7 @@ describe('polypod task', () => {
     watching.child.kill('SIGINT');
     const { code, stderr } = await watching.finished;
     expect(code).toBe(130);
-    expect(stderr).toContain('the task goes on');
+    expect(stderr).toContain('the task continues');
     expect((await client().get('/sessions/s1')).body).toMatchObject({ state: 'running' });
   });
 
@@ -258,7 +258,7 @@ describe('polypod task', () => {
     const url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
     const { code, stdout, stderr } = await polypod(['task', 'submit', '--watch', '--url', url, 'x']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' });
-    expect(stderr).toContain('the server has no streams: asking again and again');
+    expect(stderr).toContain('the server has no streams: polling the status');
     expect(stderr).toContain('40 % in progress');
   });
 });
@@ -284,7 +284,7 @@ describe('polypod task and the way to the agent', () => {
     const { code, stderr } = await polypod(['task', 'list', '--url', url], { env });
     expect(code).toBe(3);
     expect(stderr).toMatch(
-      /^polypod task: cannot reach \S+: TLS failed: [\w ]+; what listens there speaks no TLS: write http:\/\/ in --url\n$/,
+      /^polypod task: cannot reach \S+: TLS failed: [\w ]+; the server does not use TLS: write http:\/\/ in --url\n$/,
     );
   });
 
@@ -355,28 +355,28 @@ describe('polypod task and the way to the agent', () => {
     await door().close();
     const said = await polypod(['task', 'submit', '--watch', '--json', 'x'], { env });
     expect(said.code).toBe(3);
-    expect(said.stderr).toContain('nobody listens there: polypod agent start starts an agent');
+    expect(said.stderr).toContain('nothing listens there: start an agent with polypod agent start');
     expect(json(said.stdout)).toMatchObject({ error: { code: 'unreachable' } });
   });
 
   it.each([
-    [['list', '--url', 'http://192.0.2.1:8000'], 'use https://, or say --insecure'],
-    [['list', '--url', 'https://user:pass@127.0.0.1:1'], 'no key belongs in --url'],
-    [['list', '--url', 'ftp://127.0.0.1'], 'is no address'],
+    [['list', '--url', 'http://192.0.2.1:8000'], 'use https://, or pass --insecure'],
+    [['list', '--url', 'https://user:pass@127.0.0.1:1'], '--url must not contain a key'],
+    [['list', '--url', 'ftp://127.0.0.1'], 'is not an address'],
     [['list', '--ca', '/nowhere/ca.pem'], 'cannot read the certificate'],
     [['list', '--key-file', '/nowhere/key'], 'check the path after --key-file, or in POLYPOD_API_KEY_FILE\n'],
     [['list', 'x'], 'list takes no argument'],
     [['list', '--limit', '0'], '--limit takes a number from 1'],
     [['lst'], 'did you mean list?'],
-    [[], 'what is to be done?'],
+    [[], 'the action is missing'],
     [['status'], 'status takes the id of one task'],
     [['status', 'one', 'two'], 'status takes the id of one task'],
     [['status', 'x', '--type', 'chat'], 'task status takes no --type; task submit does'],
     [['submit', '--type', 'chats', 'x'], '--type cannot be "chats"'],
-    [['submit', '--wait', '--watch', 'x'], 'say --wait or --watch'],
+    [['submit', '--wait', '--watch', 'x'], '--wait and --watch exclude each other'],
     [['submit', ''], 'the prompt is empty'],
     [['submit', '--api-key', 'x'], 'unknown option --api-key'],
-    [['approve'], 'approve what?'],
+    [['approve'], 'approve needs the id of an approval'],
   ])('%j is a mistake that is said before anybody is asked', async (words, problem) => {
     const env = { POLYPOD_URL: 'http://127.0.0.1:9', POLYPOD_API_KEY: 'k' };
     const { code, stderr, stdout } = await polypod(['task', ...words], { env });

@@ -111,7 +111,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
 
   it('an agent without keys warns on stderr and in the log, at every start', async () => {
     const { polypod, home, put } = homeFor(identity);
-    const warning = 'no key is needed: every program on this machine can give this agent tasks';
+    const warning = 'no key is required: every program on this machine can submit tasks to this agent';
     const start = ['agent', 'start', '--offline', '--port', '0', '--no-auth'];
     for (let count = 1; count <= 2; count += 1) {
       const started = await polypod(...start);

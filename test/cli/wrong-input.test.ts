@@ -21,10 +21,10 @@ describe('what a person gets wrong is answered with a sentence and the next step
     ],
     [['run', '--modle', 'x', 'Go'], 'unknown option --modle; did you mean --model?'],
     [['--mode', 'bogus'], '--mode without a command can only be rpc: polypod --mode rpc'],
-    [['--model', 'x', 'run', 'Go'], '--model stands before the command: say polypod COMMAND --model'],
+    [['--model', 'x', 'run', 'Go'], '--model must follow the command: polypod COMMAND --model'],
     [
       ['task', 'bogus'],
-      'there is no polypod task bogus: say submit, status, watch, cancel, list, approve or deny',
+      'there is no polypod task bogus: use submit, status, watch, cancel, list, approve or deny',
     ],
     [['new', '--name', 'x\u001b[31mred\ny'], 'without line breaks and control characters'],
     [
@@ -37,15 +37,15 @@ describe('what a person gets wrong is answered with a sentence and the next step
     [['status', 'nosuch'], 'status takes no argument, not "nosuch"'],
     [['stop', 'nosuch'], 'stop takes no argument, not "nosuch"'],
     [['doctor', 'nosuch'], 'doctor takes no argument, not "nosuch"'],
-    [['log', 'verfy'], 'there is no log verfy: say polypod log verify'],
-    [['log', 'verify', '/etc/passwd'], '/etc/passwd is no session or feed file'],
+    [['log', 'verfy'], 'unknown action "verfy": use polypod log verify'],
+    [['log', 'verify', '/etc/passwd'], '/etc/passwd is not a session or feed file'],
     [['completion', 'tcsh'], 'there is no completion for tcsh: polypod completion bash|zsh|fish'],
     [['approvals', 'list', '-m', 'why'], 'list takes no --comment; approve and deny do'],
     [['agent', 'stop', '--port', '1'], 'agent stop takes no --port; agent start does'],
     [['agent', 'list', '--no-auth'], 'agent list takes no --no-auth; agent start does'],
     [['keys', 'list', '--owner', 'ada'], '--owner is for keys create'],
     [['keys', 'revoke', 'x', '--directory', '.'], '--directory is for keys create'],
-    [['attach', '/nowhere/x.sock'], 'nobody listens on /nowhere/x.sock'],
+    [['attach', '/nowhere/x.sock'], 'no process listens on /nowhere/x.sock'],
   ])('%j', async (args, sentence) => {
     const { code, stdout, stderr } = await polypod(args, { env: newHome().env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -39,7 +39,7 @@ it('serve does so when it starts and when it stops', async () => {
   await expect.poll(() => readdirSync(pods)).toContain('demo.sock');
   killed.child.kill('SIGKILL');
   await killed.finished;
-  expect((await polypod('doctor')).stdout).toContain('polypod serve takes them away');
+  expect((await polypod('doctor')).stdout).toContain('polypod serve removes them');
   leaveSocket(join(pods, 'dead.sock'));
   await serve();
   // A named pod has its socket again.

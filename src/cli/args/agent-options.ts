@@ -95,7 +95,7 @@ export function refuseContradictions(
   if (name !== undefined)
     throw new PolypodError('bad-request', `--name is for a new session: leave out ${goesOn}`);
   if (goesOn === '--resume' && cwd !== undefined)
-    throw new PolypodError('bad-request', 'a session goes on in its own directory: leave out --cwd');
+    throw new PolypodError('bad-request', 'a session always continues in its own directory: omit --cwd');
 }
 
 export function exclusive(one: string, other: string): PolypodError {

@@ -8,7 +8,7 @@ export async function promptFrom(
   example: string,
 ): Promise<string> {
   if (words.length === 0 && stdin.isTTY) {
-    throw new PolypodError('bad-request', `what is it to do? Try: ${example}`);
+    throw new PolypodError('bad-request', `the prompt is missing. Try: ${example}`);
   }
   const fromStdin = words.length === 0 || words.includes('-') ? await textIn(stdin) : '';
   const text =

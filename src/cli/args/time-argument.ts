@@ -26,6 +26,6 @@ export function momentIn(option: string, text: string, direction: 'ago' | 'ahead
   if (!Number.isNaN(time)) return new Date(time);
   throw new PolypodError(
     'bad-request',
-    `--${option} takes a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, or a span such as 30d or 2h, not "${text}"`,
+    `--${option} takes a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, or a duration such as 30d or 2h, not "${text}"`,
   );
 }

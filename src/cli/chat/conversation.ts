@@ -45,8 +45,7 @@ export class Conversation {
       },
     });
     const { value: first } = await source.next();
-    if (first?.type !== 'snapshot')
-      throw new PolypodError('internal', `the pod ${pod.id} did not tell how it stands`);
+    if (first?.type !== 'snapshot') throw new PolypodError('internal', `the pod ${pod.id} sent no snapshot`);
     const start = joined(first.snapshot, place.me, now());
     conversation = new Conversation(pod, options, { leaving, source, start });
     return conversation;
@@ -150,6 +149,6 @@ function withDecided(view: View, approvalId: string): View {
   return { ...view, decided: new Set(view.decided).add(approvalId) };
 }
 
-const LOST = notice('the connection is lost: trying to come back; Ctrl-C leaves', 'warning');
+const LOST = notice('the connection is lost: reconnecting; Ctrl-C exits', 'warning');
 const BACK = notice('reconnected');
-const GAP = notice('what happened meanwhile is not kept; this is how it stands now', 'warning');
+const GAP = notice('the events in between are no longer available; this is the current state', 'warning');

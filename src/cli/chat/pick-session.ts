@@ -24,10 +24,12 @@ const MOST = 20;
 /** Lists the most recent sessions and returns the one that the user selects. */
 export async function pickSession(rows: readonly Row[], around: Surroundings): Promise<string> {
   const shown = rows.filter(({ archived }) => !archived).slice(0, MOST);
-  if (shown.length === 0)
-    throw new PolypodError('not-found', 'there is no session to go on with: leave out --resume');
+  if (shown.length === 0) throw new PolypodError('not-found', 'there is no session to resume: omit --resume');
   if (around.stdin.isTTY !== true)
-    throw new PolypodError('bad-request', 'nobody can be asked which session: name it behind --resume');
+    throw new PolypodError(
+      'bad-request',
+      'cannot ask for the session without a terminal: pass it as --resume ID',
+    );
   const ids = shortIds(rows.map(({ id }) => id));
   const now = new Date();
   const { columns = 80 } = around.stdout;

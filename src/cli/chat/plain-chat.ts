@@ -20,7 +20,7 @@ export interface PlainChatOptions extends Omit<ChatOptions, 'history'> {
   readonly isGuest: boolean;
 }
 
-const LEFT = 'nobody can be asked here: it stays open for others (polypod approvals, polypod attach)';
+const LEFT = 'no one can answer here: the approval stays pending (polypod approvals, polypod attach)';
 
 /** A chat in lines, for pipes and simple terminals: each input line is sent when the previous one is done. */
 export async function plainChat(
@@ -53,7 +53,7 @@ export async function plainChat(
         worsen(EXIT.broken);
         leave();
       },
-      suggest: (text) => print([notice(`it was: ${text}`)]),
+      suggest: (text) => print([notice(`the text was: ${text}`)]),
       copy: () => false,
       askAgain: () => {},
     });

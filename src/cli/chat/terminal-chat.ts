@@ -133,7 +133,7 @@ class TerminalChat {
       },
       askAgain: () => {
         this.#questions.reopenAll();
-        if (this.#view?.approvals.length === 0) this.#print([notice('nothing is asked')]);
+        if (this.#view?.approvals.length === 0) this.#print([notice('there are no pending approvals')]);
         this.#pose();
       },
     };
@@ -229,11 +229,11 @@ class TerminalChat {
     else if (pressed === 'escape' && busy)
       this.#hint = {
         chord: pressed,
-        text: 'Esc again cancels · Enter steers · Alt-Enter waits until it is done',
+        text: 'Esc again cancels · Enter steers · Alt-Enter queues a follow-up',
       };
-    else if (pressed === 'ctrl-c' && !isAgain) this.#hint = { chord: pressed, text: 'Ctrl-C again leaves' };
+    else if (pressed === 'ctrl-c' && !isAgain) this.#hint = { chord: pressed, text: 'Ctrl-C again exits' };
     else if (pressed === 'ctrl-d' && busy && !outlives && !isAgain)
-      this.#hint = { chord: pressed, text: 'Ctrl-D again ends the run and leaves' };
+      this.#hint = { chord: pressed, text: 'Ctrl-D again cancels the run and exits' };
     else if (pressed === 'ctrl-c' || pressed === 'ctrl-d') this.#leave();
   }
 
@@ -249,7 +249,7 @@ class TerminalChat {
   }
 
   async #answer(approvalId: string, answer: ApprovalAnswer): Promise<void> {
-    if (answer.type === 'later') this.#print([notice('put off: /questions brings it back')]);
+    if (answer.type === 'later') this.#print([notice('deferred: /questions shows it again')]);
     else if ((await (await this.#talk)?.decide(approvalId, answer)) !== true)
       this.#questions.reopen(approvalId);
     this.#pose();
@@ -274,7 +274,7 @@ class TerminalChat {
     if (isClosed || !hasBegun || history === undefined) return [];
     const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
     if (place.outlives && isBusy({ state }))
-      return [notice(`it goes on; polypod attach ${word} comes back to it`)];
-    return [notice(`polypod chat --resume ${word} goes on with this session`)];
+      return [notice(`the run continues; polypod attach ${word} returns to it`)];
+    return [notice(`polypod chat --resume ${word} resumes this session`)];
   }
 }

@@ -164,7 +164,10 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
 async function imageOf(file: string): Promise<Content> {
   const mediaType = IMAGE_TYPES[extname(file).toLowerCase()];
   if (mediaType === undefined) {
-    throw new PolypodError('bad-request', `${file} is no image that models read: use png, jpg, gif or webp`);
+    throw new PolypodError(
+      'bad-request',
+      `${file} is not an image that models read: use png, jpg, gif or webp`,
+    );
   }
   try {
     return { type: 'image', mediaType, data: (await readFile(file)).toString('base64') };

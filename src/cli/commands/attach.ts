@@ -65,7 +65,7 @@ async function placeOf(word: string, dataPaths: DataPaths, around: Surroundings)
     if (place !== undefined) return { place, name: owner.id };
     throw new PolypodError(
       'not-found',
-      `nobody listens on ${word}: name a session, or the socket of one in a runtime directory of Polypod`,
+      `no process listens on ${word}: name a session, or the socket of one in a runtime directory of Polypod`,
     );
   }
   const row = findSession(sessionsIn(dataPaths.dataDirectory), word);
@@ -79,6 +79,6 @@ async function placeOf(word: string, dataPaths: DataPaths, around: Surroundings)
   if (place !== undefined) return { place, name: row.id };
   throw new PolypodError(
     'not-found',
-    `nothing runs the session ${row.id}: polypod chat --resume ${row.id.slice(0, 8)} goes on with it, or polypod serve hosts it`,
+    `no process hosts the session ${row.id}: resume it with polypod chat --resume ${row.id.slice(0, 8)}, or host it with polypod serve`,
   );
 }

@@ -82,7 +82,7 @@ Examples:
   polypod audit verify --expect 1204:9f2c…`,
   async run({ values, positionals: [action, ...more] }, around) {
     if (action !== undefined && (action !== 'verify' || more.length > 0))
-      throw new PolypodError('bad-request', 'say polypod audit, or polypod audit verify');
+      throw new PolypodError('bad-request', 'unknown arguments: use polypod audit or polypod audit verify');
     const dataPaths = dataPathsOf(values, around);
     return action === 'verify' ? verify(dataPaths, values, around) : show(dataPaths, values, around);
   },

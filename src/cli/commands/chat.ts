@@ -142,6 +142,6 @@ async function wordFor(
   const here = resolve(cwd);
   const last = (await place.sessions()).find((row) => row.cwd === here && !row.archived);
   if (last === undefined)
-    throw new PolypodError('not-found', `no session was held in ${here}: leave out --continue to begin one`);
+    throw new PolypodError('not-found', `there is no session in ${here}: omit --continue to start one`);
   return last.id;
 }

@@ -123,7 +123,7 @@ Examples:
       'bad-request',
       action === 'create' || action === 'list'
         ? `keys ${action} takes no argument, not "${words.join(' ')}"`
-        : 'say create, list, rotate or revoke: polypod keys create --owner ci',
+        : 'the action must be create, list, rotate or revoke: polypod keys create --owner ci',
     );
   },
 });
@@ -191,7 +191,7 @@ async function rotate(
   if (overlapMs === undefined)
     throw new PolypodError(
       'bad-request',
-      `--overlap takes a span such as 30m, 24h or 7d, not "${values.overlap}"`,
+      `--overlap takes a duration such as 30m, 24h or 7d, not "${values.overlap}"`,
     );
   const expiresAt = values.expires === undefined ? undefined : expiryIn(values.expires);
   const { key, record, old, isOwn } = await changeKeys(dataPaths, async (file) => {
@@ -226,7 +226,7 @@ async function list(
     return { ...shown(record), state: keyState(record), ...(lastUsedAt !== undefined && { lastUsedAt }) };
   });
   if (json) stdout.write(`${JSON.stringify(all, null, 2)}\n`);
-  else if (all.length === 0) stderr.write('there is no key; polypod keys create makes one\n');
+  else if (all.length === 0) stderr.write('there are no keys; polypod keys create creates one\n');
   else {
     const now = new Date();
     const cells = all.map((key) => [
@@ -279,7 +279,8 @@ async function revoke(
   around: Surroundings,
 ): Promise<ExitCode> {
   const { stdout, stderr } = around;
-  if (ids.length === 0) throw new PolypodError('bad-request', 'revoke what? polypod keys list shows the ids');
+  if (ids.length === 0)
+    throw new PolypodError('bad-request', 'revoke needs the id of a key: polypod keys list shows the ids');
   const revoked = await changeKeys(dataPaths, (file) => {
     // All or none: one unknown id rejects the whole call.
     for (const id of ids) known(readKeys(file), id);
@@ -289,20 +290,20 @@ async function revoke(
   if (json) stdout.write(`${JSON.stringify(revoked.map(shown), null, 2)}\n`);
   else
     for (const { id, owner } of revoked)
-      stderr.write(`polypod keys: ${id} of ${sanitizeLine(owner)} opens nothing any more; ${TASKS[tasks]}\n`);
+      stderr.write(`polypod keys: ${id} of ${sanitizeLine(owner)} is revoked; ${TASKS[tasks]}\n`);
   return EXIT.ok;
 }
 
 const TASKS = {
   cancel: 'its tasks are cancelled',
-  pause: 'its running tasks are paused, those that wait are cancelled',
-  keep: 'its running tasks go on, those that wait are cancelled',
+  pause: 'its running tasks are paused, queued ones are cancelled',
+  keep: 'its running tasks continue, queued ones are cancelled',
 } as const;
 
 function expiryIn(text: string): string {
   const at = momentIn('expires', text, 'ahead');
   if (at.getTime() > Date.now()) return at.toISOString();
-  throw new PolypodError('bad-request', `--expires "${text}" is over already: name a time to come`);
+  throw new PolypodError('bad-request', `--expires "${text}" is in the past: use a future time`);
 }
 
 /** The change is already stored: a failed audit entry is reported, and does not undo it. */
@@ -365,6 +366,6 @@ function realDirectory(path: string): string {
   if (found?.isDirectory() === true) return realpathSync(resolve(path));
   throw new PolypodError(
     'bad-request',
-    `--directory ${path} is not a directory: make it first, or check the path`,
+    `--directory ${path} is not a directory: create it first, or check the path`,
   );
 }

@@ -61,8 +61,8 @@ Examples:
 function noneOf(isArchived: boolean, search: string | undefined): string {
   if (isArchived) return 'only archived sessions; polypod ls --all shows them';
   if (search !== undefined)
-    return `no session in which every word of "${sanitizeLine(search)}" occurs; polypod ls lists them all`;
-  return 'no sessions; polypod run begins one. If there should be some, see polypod doctor';
+    return `no session contains every word of "${sanitizeLine(search)}"; polypod ls lists all sessions`;
+  return 'no sessions; polypod run starts one. If some are missing, run polypod doctor';
 }
 
 export type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };

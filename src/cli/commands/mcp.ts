@@ -27,7 +27,7 @@ Examples:
   async run({ values, positionals }, around) {
     const [action] = positionals;
     if (positionals.length !== 1 || (action !== 'list' && action !== 'status')) {
-      throw new PolypodError('bad-request', 'say list or status: polypod mcp list');
+      throw new PolypodError('bad-request', 'the action must be list or status: polypod mcp list');
     }
     const { config } = await readConfig(dataPathsFrom(around.env));
     if (action === 'list') return list(config.mcpServers, values.json, around);

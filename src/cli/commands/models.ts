@@ -97,7 +97,7 @@ function tokens(count: number | undefined): string {
 async function refresh(url: string, { env, stdout, signal }: Surroundings): Promise<ExitCode> {
   const catalogue = tryParse(await download(url, signal));
   if (catalogue === undefined)
-    throw new PolypodError('provider-failed', `${url} sent no JSON; check the address`);
+    throw new PolypodError('provider-failed', `${url} returned no JSON; check the address`);
   const fresh = parseModelsDev(catalogue);
   const file = dataPathsFrom(env).refreshedModelsFile;
   try {
@@ -105,7 +105,7 @@ async function refresh(url: string, { env, stdout, signal }: Surroundings): Prom
     await writeFile(`${file}.new`, `${JSON.stringify(fresh)}\n`);
     await rename(`${file}.new`, file);
   } catch (thrown) {
-    throw new PolypodError('denied', `cannot keep the models: ${messageOf(thrown)}`, { cause: thrown });
+    throw new PolypodError('denied', `cannot store the models: ${messageOf(thrown)}`, { cause: thrown });
   }
   stdout.write(
     `${fresh.length} models of ${new Set(fresh.map(({ account }) => account)).size} providers are known now.\n`,

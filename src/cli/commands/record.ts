@@ -36,7 +36,7 @@ Examples:
     if (values.to === undefined || target === undefined || positionals.length > 1) {
       throw new PolypodError(
         'bad-request',
-        'say what to record and where to: polypod record --to DIR PROVIDER|URL',
+        'the provider or the directory is missing: polypod record --to DIR PROVIDER|URL',
       );
     }
     const directory = values.to;

@@ -23,7 +23,7 @@ Examples:
   async run({ values, positionals }, around) {
     const [directory] = positionals;
     if (directory === undefined || positionals.length > 1) {
-      throw new PolypodError('bad-request', 'say which recordings to serve: polypod replay DIR');
+      throw new PolypodError('bad-request', 'the directory of the recordings is missing: polypod replay DIR');
     }
     const server = await startReplayServer({
       directory,

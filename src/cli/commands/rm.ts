@@ -29,7 +29,7 @@ Examples:
   polypod rm --yes refactoring`,
   async run({ values, positionals }, around) {
     if (positionals.length === 0)
-      throw new PolypodError('bad-request', 'which session? Try: polypod rm ID; polypod ls lists them');
+      throw new PolypodError('bad-request', 'the session is missing: polypod rm ID; polypod ls lists them');
     const dataPaths = dataPathsOf(values, around);
     const rows = sessionsIn(dataPaths.dataDirectory);
     const meant = positionals.map((word) => findSession(rows, word));

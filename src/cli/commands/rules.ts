@@ -33,8 +33,8 @@ Examples:
     throw new PolypodError(
       'bad-request',
       action === 'rm'
-        ? 'remove what? polypod rules list shows the ids'
-        : 'say list or rm: polypod rules list',
+        ? 'rm needs the id of a rule: polypod rules list shows the ids'
+        : 'the action must be list or rm: polypod rules list',
     );
   },
 });
@@ -46,7 +46,7 @@ async function list(
 ): Promise<ExitCode> {
   const all = await readRules(dataPaths);
   if (json) stdout.write(`${JSON.stringify(all, null, 2)}\n`);
-  else if (all.length === 0) stderr.write('there is no rule; answering "always" makes one\n');
+  else if (all.length === 0) stderr.write('there are no rules; answering "always" creates one\n');
   else {
     const now = new Date();
     const cells = all.map((kept) => [

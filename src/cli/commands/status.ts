@@ -64,7 +64,7 @@ function described(health: Health): string {
     ],
     ['runs', `${runs.active} of at most ${runs.limit}`],
     ['asked', pendingApprovals === 1 ? '1 approval waits' : `${pendingApprovals} approvals wait`],
-    ...(failures === 0 ? [] : [['failed', `${failures} things nobody was waiting for: see polypod logs`]]),
+    ...(failures === 0 ? [] : [['failed', `${failures} background failures: see polypod logs`]]),
     ...(health.commands === undefined
       ? []
       : [['limits', `${health.commands.limits}; ${health.commands.isolation}`]]),

@@ -84,7 +84,7 @@ export async function openHostInProcess(
 export async function hostFiles({ dataDirectory }: DataPaths): Promise<Host> {
   const { Host } = await import('../../pod/index.ts');
   const agents = (): never => {
-    throw new PolypodError('internal', 'an agent was woken where only files were to be touched');
+    throw new PolypodError('internal', 'an agent was opened on a host that only changes files');
   };
   return Host.open({ directory: dataDirectory, agents });
 }

@@ -44,7 +44,7 @@ export async function hostInDaemon(
       ifLost: {
         patienceMs: 10 * 60_000,
         ending: (id) =>
-          `the daemon is gone: polypod serve starts it again, and polypod chat --resume ${id} goes on`,
+          `the daemon has ended: start it with polypod serve, then resume with polypod chat --resume ${id}`,
       },
       notices: new NoticeBoard(arrayOf(notices).map(stringOf)),
       sessions,

@@ -19,10 +19,7 @@ export async function hostInOtherProcess(
   if (first === undefined) return undefined;
   const owner = new ControlCalls(first, connect);
   const refuse = async (): Promise<never> => {
-    throw new PolypodError(
-      'bad-request',
-      'that cannot be done from here: the session lives in another process',
-    );
+    throw new PolypodError('bad-request', 'not possible from here: another process hosts the session');
   };
   return {
     me: { by: currentUserName(around), door: 'control' },
@@ -30,7 +27,8 @@ export async function hostInOtherProcess(
     outlives: true,
     ifLost: {
       patienceMs: PATIENCE_MS,
-      ending: () => `the process that had the session is gone: polypod chat --resume ${id} goes on with it`,
+      ending: () =>
+        `the process that hosted the session has ended: resume it with polypod chat --resume ${id}`,
     },
     notices: new NoticeBoard(),
     sessions: refuse,

@@ -125,9 +125,9 @@ export class AnswerPrinter implements Printer {
 }
 
 const NOTES: Readonly<Partial<Record<StopReason, string>>> = {
-  'max-tokens': 'the answer reached the longest it may be; --max-tokens allows a longer one',
-  refusal: 'the model declined to answer; put the question another way',
-  'content-filter': "the provider's filter withheld the answer; put the question another way",
+  'max-tokens': 'the answer reached the token limit; --max-tokens raises it',
+  refusal: 'the model declined to answer; rephrase the prompt',
+  'content-filter': "the provider's filter withheld the answer; rephrase the prompt",
   'context-full': "the model's context is full; shorten the prompt",
   other: 'the provider did not say why it stopped; the answer may be incomplete',
 };

@@ -14,7 +14,7 @@ export interface AskedCall {
  */
 export function callLines({ title, arguments: json }: AskedCall): readonly string[] {
   if (json === undefined)
-    return [sanitizeLine(title), 'its arguments are not known here: do not decide by this line'];
+    return [sanitizeLine(title), 'its arguments are not available here: do not decide by this line'];
   const input = tryParse(json);
   if (!isObject(input)) return sanitizeFullLines(json);
   const named = Object.entries(input).flatMap(([name, value]) => argumentLines(sanitizeLine(name), value));
@@ -33,7 +33,7 @@ export function callGlance(call: AskedCall, whole: string): readonly string[] {
     if (room <= 0) break;
   }
   const left = lines.join('\n').length - glance.join('\n').length;
-  return left === 0 ? glance : [...glance, `… ${left} characters more are not shown here: ${whole}`];
+  return left === 0 ? glance : [...glance, `… ${left} more characters are not shown here: ${whole}`];
 }
 
 const MOST_LINES = 40;

@@ -15,18 +15,18 @@ const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => st
   auth: (account) => `check the key: ${whereTheKeyIs(account)}`,
   quota: (account) =>
     `the account is out of credit: top it up at ${account.name}, or use another with --model`,
-  'rate-limit': () => 'wait a while and ask again, or use another model with --model',
-  overloaded: () => 'wait a while and ask again, or use another model with --model',
-  server: () => 'ask again in a while',
+  'rate-limit': () => 'wait and try again, or use another model with --model',
+  overloaded: () => 'wait and try again, or use another model with --model',
+  server: () => 'try again later',
   'unknown-model': (account, model) =>
     `check the model's name (${model}): polypod models --account ${account.name} lists the known ones`,
   'invalid-request': () => 'check the options you gave',
   'context-too-long': () => 'shorten the prompt, or use a model with a larger context with --model',
   network: (account) => `check that ${account.baseUrl} is right and that the server is running`,
-  timeout: () => 'ask again, or check the connection',
-  'cut-off': () => 'what came is not complete: ask again',
+  timeout: () => 'try again, or check the connection',
+  'cut-off': () => 'the answer is incomplete: try again',
   malformed: (account) => `check that ${account.baseUrl} speaks ${account.api}`,
-  provider: () => 'ask again later',
+  provider: () => 'try again later',
 };
 
 function whereTheKeyIs({ name }: Account): string {

@@ -37,10 +37,7 @@ export async function withKey(
 ): Promise<Config> {
   const reference = wish.reference ?? models[0] ?? (env.POLYPOD_MODEL || config.model);
   if (reference === undefined)
-    throw new PolypodError(
-      'bad-request',
-      '--api-key needs a model to belong to: add --model, --provider or --models',
-    );
+    throw new PolypodError('bad-request', '--api-key needs a model: add --model, --provider or --models');
   // The simulated model needs no key.
   if (reference.split('/')[0] === 'sim') return config;
   const name =
@@ -76,6 +73,6 @@ async function accountOf(reference: string, isPattern: boolean, dataPaths: DataP
   if (found !== undefined) return found.provider;
   throw new PolypodError(
     'not-found',
-    `--api-key belongs to no account: nothing is known about the model "${reference}"; add --provider NAME`,
+    `--api-key has no account: the model "${reference}" is unknown; add --provider NAME`,
   );
 }

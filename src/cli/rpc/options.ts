@@ -153,18 +153,18 @@ const OPTIONS = {
   print: {
     names: ['--print', '-p'],
     help: '',
-    refused: 'it is no option of this mode: use polypod run',
+    refused: 'it is not an option of this mode: use polypod run',
   },
   export: {
     names: ['--export'],
     takes: 'FILE',
     help: '',
-    refused: 'it is no option of this mode: send export_html',
+    refused: 'it is not an option of this mode: send export_html',
   },
   listModels: {
     names: ['--list-models'],
     help: '',
-    refused: 'it is no option of this mode: use polypod models',
+    refused: 'it is not an option of this mode: use polypod models',
   },
 } as const satisfies Readonly<Record<string, Option>>;
 
@@ -200,7 +200,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
     throw new PolypodError('denied', 'Error: @file arguments are not supported in RPC mode');
   const [word] = others;
   if (word !== undefined)
-    throw usage(`"${word}" is no option: messages are sent as a prompt command on stdin`);
+    throw usage(`"${word}" is not an option: messages are sent as a prompt command on stdin`);
   const last = (name: Name): string | undefined => given.get(name)?.at(-1);
   const has = (name: Name): boolean => given.has(name);
   const resume = last('resume');
@@ -248,9 +248,7 @@ function toolsIn(list: string | undefined, has: (name: Name) => boolean): ToolCh
 function noticesOn(thinking: string | undefined, has: (name: Name) => boolean): readonly string[] {
   const isLevel = thinking === undefined || THINKING_LEVELS.some((level) => level === thinking);
   return [
-    ...(isLevel
-      ? []
-      : [`--thinking cannot be "${thinking}", and is left out: ${THINKING_LEVELS.join(', ')}`]),
+    ...(isLevel ? [] : [`--thinking cannot be "${thinking}", and is ignored: ${THINKING_LEVELS.join(', ')}`]),
     ...(has('providerSessionId')
       ? ['--provider-session-id has no effect: providers are sent no session id']
       : []),

@@ -41,7 +41,7 @@ export async function relay(
 function gone(cause?: unknown): PolypodError {
   return new PolypodError(
     'unreachable',
-    'the daemon ended the link: see polypod status and polypod logs; the session is kept',
+    'the daemon closed the connection: see polypod status and polypod logs; the session is stored',
     { cause },
   );
 }

@@ -199,7 +199,7 @@ async function onThisMachine(config: Config, stderr: Surroundings['stderr']): Pr
     server.transport !== 'http' || isLoopbackUrl(server.url);
   for (const { name } of config.mcpServers.filter((server) => !isHere(server)))
     stderr.write(
-      `polypod: the MCP server ${name} is not on this machine, and left out because of --offline\n`,
+      `polypod: the MCP server ${name} is not on this machine, and ignored because of --offline\n`,
     );
   return { ...config, mcpServers: config.mcpServers.filter(isHere) };
 }
@@ -218,9 +218,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const { env, dataPaths, config, wish } = composed;
   const { stdin, stdout, stderr, signal } = around;
   if (options.apiKey !== undefined)
-    stderr.write(
-      'polypod: a key on the command line can be seen by others on this machine: use a variable\n',
-    );
+    stderr.write('polypod: other users of this machine can see a key on the command line: use a variable\n');
   const cwd = process.cwd();
   const { extensions, extended } = rpcExtensions({
     files: options.extensions.map((file) => resolve(cwd, file)),
@@ -356,7 +354,7 @@ interface SessionSettings {
 /** A missing directory is created with the first session. */
 function refuseNoDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
-    throw new PolypodError('bad-request', `--session-dir needs a directory, and ${path} is none`);
+    throw new PolypodError('bad-request', `--session-dir needs a directory, and ${path} is not one`);
 }
 
 async function sessionsFor(

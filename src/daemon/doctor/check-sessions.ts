@@ -41,7 +41,7 @@ export async function damagedSessions(
       ? [bad(`${findings.length - MOST_SHOWN} more are damaged`, 'polypod log verify lists all of them')]
       : []),
     ...(findings.length === 0
-      ? [{ check: CHECK, state: 'ok', text: `${read} session files, all of them sound` } as const]
+      ? [{ check: CHECK, state: 'ok', text: `${read} session files, all intact` } as const]
       : []),
     ...(unread > 0
       ? [

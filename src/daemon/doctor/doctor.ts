@@ -52,11 +52,11 @@ async function configuration(
   const check = 'configuration';
   try {
     const { config, warnings } = await readConfig(dataPaths);
-    const findings = warnings.map((text) => warning(check, text, 'do as it says'));
+    const findings = warnings.map((text) => warning(check, text, 'follow the message'));
     const isThere = statSync(dataPaths.configFile, { throwIfNoEntry: false }) !== undefined;
     const found = isThere
       ? `${dataPaths.configFile} can be used`
-      : `no ${dataPaths.configFile}: the defaults hold`;
+      : `no ${dataPaths.configFile}: the defaults apply`;
     return { config, findings: findings.length > 0 ? findings : [ok(check, found)] };
   } catch (thrown) {
     const finding = bad(check, messageOf(thrown), `correct ${dataPaths.configFile}`);
@@ -102,7 +102,7 @@ function keys(env: Environment, { accounts }: Config, { configFile }: DataPaths)
         ),
       ),
       usable.length > 0
-        ? ok(check, `a key is at hand for ${usable.join(', ')}`)
+        ? ok(check, `a key is available for ${usable.join(', ')}`)
         : warning(
             check,
             'no provider key: Ollama on this machine answers, or the simulated model',
@@ -157,13 +157,13 @@ async function sockets(dataPaths: DataPaths): Promise<readonly Finding[]> {
       ? ok(check, `a daemon is up on ${path}`)
       : state === 'none'
         ? ok(check, 'no daemon is up; polypod serve starts one')
-        : warning(check, `${path} was left behind by a daemon that is gone`, 'polypod serve takes it away'),
+        : warning(check, `${path} was left by a daemon that has ended`, 'polypod serve removes it'),
     ...(stale.length > 0
       ? [
           warning(
             'sockets',
-            `${stale.length} sockets of pods in ${pods} have nobody behind them`,
-            'polypod serve takes them away when it starts and when it stops',
+            `${stale.length} sockets of pods in ${pods} are stale`,
+            'polypod serve removes them when it starts and when it stops',
           ),
         ]
       : []),
@@ -188,11 +188,8 @@ function locks(dataPaths: DataPaths): readonly Finding[] {
       ),
     ),
     dead.length > 0
-      ? ok(
-          'locks',
-          `${dead.length} were left behind by processes that are gone; they are taken over when needed`,
-        )
-      : ok('locks', held === 0 ? 'none is held' : `${held} held, all by living processes`),
+      ? ok('locks', `${dead.length} were left by processes that have ended; they are taken over when needed`)
+      : ok('locks', held === 0 ? 'none is held' : `${held} held, all by running processes`),
   ];
 }
 
@@ -243,7 +240,7 @@ const KEY_FILES = 'give keys by key_file in config.yaml instead of variables';
 
 async function catalogue(dataPaths: DataPaths): Promise<readonly Finding[]> {
   const check = 'catalogue';
-  const next = 'polypod doctor --rebuild makes it again from the session files';
+  const next = 'polypod doctor --rebuild rebuilds it from the session files';
   const layout = new Layout(dataPaths.dataDirectory);
   try {
     const rows = sessionsIn(dataPaths.dataDirectory);
@@ -277,7 +274,7 @@ async function sandbox(env: Environment, config: Config, dataPaths: DataPaths): 
     return [ok('sandbox', `${when}: ${features.join(', ')}`)];
   } catch (thrown) {
     const text = messageOf(thrown);
-    const next = 'do as it says, or work without --sandbox';
+    const next = 'follow the message, or work without --sandbox';
     return [config.sandbox.enabled === true ? bad('sandbox', text, next) : warning('sandbox', text, next)];
   }
 }

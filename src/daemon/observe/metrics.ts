@@ -14,14 +14,14 @@ function gauges(health: Health): readonly string[] {
   const { pods, runs, doors, diskFreeBytes } = health;
   return [
     metric('polypod_info', 'gauge', 'The version that is running.', [[{ version: health.version }, 1]]),
-    metric('polypod_ready', 'gauge', 'Whether new work is taken.', one(health.state === 'ready' ? 1 : 0)),
+    metric('polypod_ready', 'gauge', 'Whether new work is accepted.', one(health.state === 'ready' ? 1 : 0)),
     metric('polypod_uptime_seconds', 'gauge', 'Time since the start.', one(health.uptimeSeconds)),
     metric('polypod_pods', 'gauge', 'Pods in memory.', one(pods.live)),
-    metric('polypod_pods_limit', 'gauge', 'Pods that may be in memory.', one(pods.limit)),
-    metric('polypod_runs', 'gauge', 'Runs under way.', one(runs.active)),
-    metric('polypod_runs_limit', 'gauge', 'Runs that may be under way.', one(runs.limit)),
+    metric('polypod_pods_limit', 'gauge', 'Maximum number of pods in memory.', one(pods.limit)),
+    metric('polypod_runs', 'gauge', 'Active runs.', one(runs.active)),
+    metric('polypod_runs_limit', 'gauge', 'Maximum number of active runs.', one(runs.limit)),
     metric('polypod_sessions', 'gauge', 'Sessions in the catalogue.', one(health.sessions)),
-    metric('polypod_approvals_pending', 'gauge', 'Approvals that wait.', one(health.pendingApprovals)),
+    metric('polypod_approvals_pending', 'gauge', 'Pending approvals.', one(health.pendingApprovals)),
     metric(
       'polypod_door_open',
       'gauge',
@@ -32,11 +32,11 @@ function gauges(health: Health): readonly string[] {
     metric(
       'polypod_disk_free_bytes',
       'gauge',
-      'Room left for the data directory.',
+      'Free disk space for the data directory.',
       diskFreeBytes === undefined ? [] : one(diskFreeBytes),
     ),
     metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', one(health.memoryBytes)),
-    metric('nodejs_heap_size_used_bytes', 'gauge', 'Heap of JavaScript in use.', one(health.heapBytes)),
+    metric('nodejs_heap_size_used_bytes', 'gauge', 'JavaScript heap in use.', one(health.heapBytes)),
   ];
 }
 
@@ -57,22 +57,22 @@ function counters({
     cache_creation: totals.cacheCreationInputTokens,
   };
   return [
-    counter('polypod_runs_started_total', 'Runs that have begun.', one(counts.runsStarted)),
+    counter('polypod_runs_started_total', 'Started runs.', one(counts.runsStarted)),
     counter(
       'polypod_runs_ended_total',
-      'Runs that have ended, by how.',
+      'Ended runs, by outcome.',
       // Outcomes with a count of zero are included, because a rate needs a starting value.
       labelled('outcome', { ...NEVER_ENDED, ...counts.runsEnded }),
     ),
-    counter('polypod_turns_total', 'Requests to models, with the tools they asked for.', one(totals.turns)),
-    counter('polypod_tool_calls_total', 'Calls of tools.', one(totals.toolCalls)),
+    counter('polypod_turns_total', 'Turns: requests to models with their tool calls.', one(totals.turns)),
+    counter('polypod_tool_calls_total', 'Tool calls.', one(totals.toolCalls)),
     counter(
       'polypod_tokens_total',
-      'Tokens used; input is the whole prompt, also what came from a cache.',
+      'Tokens used; input is the complete prompt, including cached tokens.',
       labelled('kind', tokens),
     ),
-    counter('polypod_cost_usd_total', 'What the tokens cost, as far as prices are known.', one(totals.cost)),
-    counter('polypod_approvals_asked_total', 'Approvals asked for.', one(counts.approvalsAsked)),
+    counter('polypod_cost_usd_total', 'Cost of the tokens, where prices are known.', one(totals.cost)),
+    counter('polypod_approvals_asked_total', 'Requested approvals.', one(counts.approvalsAsked)),
     counter(
       'polypod_approvals_settled_total',
       'Approvals decided, expired or cancelled.',
@@ -81,10 +81,10 @@ function counters({
     counter('polypod_events_total', 'Events of pods.', one(counts.events)),
     counter(
       'polypod_door_refused_total',
-      'Lines and requests of clients that a door refused.',
+      'Lines and requests of clients that a door rejected.',
       ofDoors(doors, 'refused'),
     ),
-    counter('polypod_failures_total', 'Failures nobody was waiting for.', one(failures)),
+    counter('polypod_failures_total', 'Failures outside of any request.', one(failures)),
     counter(
       'polypod_unexpected_errors_total',
       'Unexpected errors that ended a connection or a request.',
@@ -92,7 +92,7 @@ function counters({
     ),
     counter(
       'polypod_connections_refused_total',
-      'Connections to sockets that processes of agents made.',
+      'Refused connections of agent processes to our sockets.',
       one(refusedConnections),
     ),
     counter('process_cpu_seconds_total', 'CPU time used.', one(cpuSeconds)),

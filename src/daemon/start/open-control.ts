@@ -52,7 +52,7 @@ export async function openControl({
       return describeCommandSafety(await commandSafety(env, setup.config));
     },
     reload,
-    stop: () => void stop('asked on the control socket'),
+    stop: () => void stop('requested on the control socket'),
     agents,
     releaseSocket: async (podId) => {
       const door = doors.get('pod');

@@ -33,7 +33,8 @@ const AGENT = shape.fields(
 export type AgentRecord = shape.ValueOf<typeof AGENT>;
 
 /** Logged at every start of an agent without keys. */
-export const NO_AUTH_WARNING = 'no key is needed: every program on this machine can give this agent tasks';
+export const NO_AUTH_WARNING =
+  'no key is required: every program on this machine can submit tasks to this agent';
 
 /** The default name of an agent. */
 export const DEFAULT_AGENT = 'polypod';

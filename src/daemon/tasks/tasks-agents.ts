@@ -58,7 +58,7 @@ export class TasksAgents {
       await this.#doors.insist([agentDoor(tasksDoor, wish, { ...this.#parts, process })], this.#context);
       const record = readAgent(dataPaths, name);
       if (record === undefined)
-        throw new PolypodError('internal', `the agent ${name} left no trace of where it is`);
+        throw new PolypodError('internal', `the agent ${name} has no record of its address`);
       const { cwd, config, stated } = order;
       const file = config === undefined ? {} : { config };
       if (lasts) keepAgent(dataPaths, { name, cwd, stated, ...file, port: portOf(record) });
@@ -116,10 +116,7 @@ export class TasksAgents {
       const { dataPaths } = this.#parts;
       const isOpen = this.#doors.get(doorName(name)) !== undefined;
       if (!isOpen && !isKept(dataPaths, name))
-        throw new PolypodError(
-          'not-found',
-          `no agent ${name} is up; polypod agent list shows those that are`,
-        );
+        throw new PolypodError('not-found', `no agent ${name} is up; polypod agent list lists the agents`);
       (await loaded()).forgetAgent(dataPaths, name);
       const record = readAgent(dataPaths, name);
       await this.#doors.shut(doorName(name));

@@ -97,7 +97,7 @@ class Surveyor {
       // Only its newline is missing, which is added when the file is opened.
       this.#takeText(bytes.toString(), 'unverified');
     else if (status === 'torn' && isIncompleteRecord(bytes))
-      this.#note('unfinished', 'unfinished: cut off when the session is opened next');
+      this.#note('unfinished', 'unfinished: truncated when the session is opened next');
     else if (bytes.toString().trim() !== '') {
       this.#note('corrupt', 'not what was written');
       this.#isAfterDamage = true;

@@ -32,7 +32,7 @@ describe('the lines of a call', () => {
     expect(callLines({ title: 'a title', arguments: 'rm\n-rf' })).toEqual(['rm', '-rf']);
     expect(callLines({ title: 'a title' })).toEqual([
       'a title',
-      expect.stringContaining('its arguments are not known here'),
+      expect.stringContaining('its arguments are not available here'),
     ]);
   });
 });
@@ -53,7 +53,7 @@ describe('a glance at a call', () => {
     const shown = glance(command);
     const whole = lines({ command }).join('\n');
     const left = whole.length - shown.slice(0, -1).join('\n').length;
-    expect(shown.at(-1)).toBe(`… ${left} characters more are not shown here: show ID`);
+    expect(shown.at(-1)).toBe(`… ${left} more characters are not shown here: show ID`);
     expect(whole.startsWith(shown.slice(0, -1).join('\n'))).toBe(true);
     expect(shown.join('\n').length).toBeLessThan(4_200);
   });

@@ -15,7 +15,7 @@ function breaking(pod: PodHandle, messages: number): PodHandle {
       let left = messages;
       for await (const watched of pod.watch(options)) {
         yield watched;
-        if ((left -= 1) === 0) throw new PolypodError('unreachable', 'the daemon went away');
+        if ((left -= 1) === 0) throw new PolypodError('unreachable', 'the daemon closed the connection');
       }
     },
   };

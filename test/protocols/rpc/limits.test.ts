@@ -154,7 +154,7 @@ describe('--offline', () => {
       content: [{ text: 'from the configured model' }],
     });
     const { stderr } = await program.end();
-    expect(stderr).toContain('the MCP server far is not on this machine, and left out because of --offline');
+    expect(stderr).toContain('the MCP server far is not on this machine, and ignored because of --offline');
     await sim.close();
   });
 });

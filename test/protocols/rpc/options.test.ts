@@ -73,11 +73,7 @@ describe('ready', () => {
       'config.yaml',
     ],
     ['a key that belongs to no model', ['--api-key', 'k'], '--api-key needs a model'],
-    [
-      'a key for a model that nobody knows',
-      ['--api-key', 'k', '--model', 'x'],
-      'nothing is known about the model "x"',
-    ],
+    ['a key for a model that nobody knows', ['--api-key', 'k', '--model', 'x'], 'the model "x" is unknown'],
   ])('is not sent if the start fails: %s', async (_, args, reason) => {
     const { code, stdout, stderr } = await program([...args]).finished;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -162,7 +158,7 @@ describe('--api-key', () => {
     // Programs that the agent runs do not receive it.
     expect(String((await client.get('bash', { command: 'env' })).output)).not.toContain('sk-given');
     const { stderr } = await client.end();
-    expect(stderr).toContain('a key on the command line can be seen by others');
+    expect(stderr).toContain('other users of this machine can see a key on the command line');
     expect(stderr).not.toContain('sk-given');
   });
 });

@@ -155,7 +155,7 @@ describe('polypod --mode rpc', () => {
     ['--no-tools=yes', '--no-tools takes no value'],
     ['--tools', '--tools needs a value: A,B'],
     ['--skill x', '--skill cannot be used: Polypod has no skills'],
-    ['hello', '"hello" is no option: messages are sent as a prompt command on stdin'],
+    ['hello', '"hello" is not an option: messages are sent as a prompt command on stdin'],
   ])('refuses %s with exit code 2, before ready', async (line, message) => {
     const { code, stdout, stderr } = await polypod(['--mode', 'rpc', ...line.split(' ')]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -192,7 +192,7 @@ describe('the RPC relay', () => {
     const { code, stderr } = await program.finished;
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'the daemon ended the link: see polypod status and polypod logs; the session is kept\n',
+      'the daemon closed the connection: see polypod status and polypod logs; the session is stored\n',
     );
     // The next process ignores the stale socket.
     expect(await client('--offline').get('get_state')).toMatchObject({ messageCount: 0 });

@@ -49,7 +49,8 @@ export function chatArea(
       width: columns,
       rows: Math.max(3, Math.ceil(rows / 3)),
       prompt,
-      placeholder: view !== undefined && isBusy(view) ? 'steer it, or wait' : 'say something, /help for more',
+      placeholder:
+        view !== undefined && isBusy(view) ? 'steer the run, or wait' : 'type a message, /help for more',
     });
   const menu = question === undefined ? menuLines(editor, columns, MENU_ROWS) : [];
   const hints = hint === undefined ? [] : [fitLine([span(hint, DIM)], columns)];
@@ -82,7 +83,7 @@ function goingOn(view: View, columns: number, now: number): Line[] {
       fitLine([span(`↳ ${LANES[lane]}: ${textOf(content).replace(/\s+/g, ' ')}`, DIM)], columns),
     );
   const more = view.queue.length - queued.length;
-  const rest = more > 0 ? [fitLine([span(`  … ${more} more wait`, DIM)], columns)] : [];
+  const rest = more > 0 ? [fitLine([span(`  … ${more} more queued`, DIM)], columns)] : [];
   return [...running, ...activity, ...queued, ...rest];
 }
 

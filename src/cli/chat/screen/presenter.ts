@@ -43,7 +43,7 @@ export class Presenter {
   expanded(): Line[] {
     return (
       this.#cards.expand(this.#cardStyle) ??
-      noticeLines('nothing more is folded', 'quiet', this.#options.width())
+      noticeLines('nothing else is collapsed', 'quiet', this.#options.width())
     );
   }
 

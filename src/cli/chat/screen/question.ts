@@ -10,8 +10,8 @@ import type { ApprovalAnswer, ApprovalQuestion } from './approval-dialog.ts';
 export function questionAbout(approval: Approval, number: QuestionNumber = ONLY): ApprovalQuestion {
   const { tool, title, reason, arguments: json, rule, podId, deadline } = approval;
   const input = argumentsIn(json);
-  const child = podId === undefined ? '' : ' (asked by a child)';
-  const until = deadline === undefined ? '' : ` To be answered before ${deadline}.`;
+  const child = podId === undefined ? '' : ' (requested by a child pod)';
+  const until = deadline === undefined ? '' : ` Expires at ${deadline}.`;
   return {
     title: `${numberText(number)}${tool} wants to run: ${title}${child}`,
     name: `${numberText(number)}${callName(approval)}`,

@@ -29,7 +29,7 @@ export async function runSlash(name: string, rest: string, context: SlashCommand
     throw new PolypodError('bad-request', `there is no command /${name}; ${hint}`);
   }
   if (rest !== '' && command.takes === '')
-    throw new PolypodError('bad-request', `/${name} takes nothing behind it`);
+    throw new PolypodError('bad-request', `/${name} takes no argument`);
   await command.run(rest, context);
 }
 
@@ -63,7 +63,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     takes: '[LEVEL]',
     summary: 'show or change the thinking level',
     async run(rest, { view, handle, say }) {
-      if (rest === '') return say(view.settings.thinking ?? 'as the model does by itself');
+      if (rest === '') return say(view.settings.thinking ?? 'the default of the model');
       await handle({ type: 'configure', set: { thinking: oneOf(THINKING_LEVELS, rest, 'thinking') } });
     },
   },
@@ -106,7 +106,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     takes: 'ID|NAME',
     summary: 'resume another session',
     async run(rest, { place, enter }) {
-      if (rest === '') throw new PolypodError('bad-request', 'which session? /sessions lists them');
+      if (rest === '') throw new PolypodError('bad-request', 'the session is missing: /sessions lists them');
       await enter(await place.open(rest));
     },
   },
@@ -121,7 +121,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     takes: 'NAME',
     summary: 'name this session',
     async run(rest, { handle, view, say }) {
-      if (rest === '') return say(view.settings.name ?? 'it has no name: /name NAME gives it one');
+      if (rest === '') return say(view.settings.name ?? 'this session has no name: set one with /name NAME');
       await handle({ type: 'configure', set: { name: rest } });
     },
   },
@@ -148,7 +148,8 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     takes: 'COMMAND',
     summary: 'run a shell command, like !COMMAND',
     async run(rest, { handle }) {
-      if (rest === '') throw new PolypodError('bad-request', 'which command? As in /shell git status');
+      if (rest === '')
+        throw new PolypodError('bad-request', 'the command is missing, as in /shell git status');
       await handle({ type: 'shell', command: rest });
     },
   },
@@ -184,7 +185,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     summary: 'copy the last answer',
     run(_, { view, copy, say }) {
       if (view.answer === '') return say('there is no answer yet');
-      say(copy(view.answer) ? 'copied' : 'there is no terminal to copy with');
+      say(copy(view.answer) ? 'copied' : 'cannot copy without a terminal');
     },
   },
   {
@@ -199,8 +200,8 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
 const TODO_MARKS = { pending: '☐', in_progress: '▸', completed: '☑' } as const;
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['Enter', 'send; while it works: steer it'],
-  ['Alt-Enter', 'a new line; while it works: say it when it is done'],
+  ['Enter', 'send; during a run: steer it'],
+  ['Alt-Enter', 'a new line; during a run: queue a follow-up'],
   ['\\ Enter, Ctrl-J', 'a new line'],
   ['Ctrl-C', 'clear the input, cancel the run, or exit (twice)'],
   ['Esc Esc', 'cancel the run'],
@@ -227,7 +228,7 @@ async function exportTo(rest: string, { pod, view, say }: SlashCommandContext): 
     await writeFile(path, await markdownOf(pod), { mode: 0o600, flag: 'wx' });
   } catch (thrown) {
     if (systemCodeOf(thrown) !== 'EEXIST') throw thrown;
-    throw new PolypodError('conflict', `${path} is there already: name another file`, { cause: thrown });
+    throw new PolypodError('conflict', `${path} already exists: choose another file`, { cause: thrown });
   }
   say(`written to ${path}`);
 }

@@ -6,9 +6,9 @@ import type { View } from '../view/view.ts';
 
 /** Earlier prompts with the numbers that `/branch` accepts. */
 export function branchRows(texts: readonly string[]): readonly string[] {
-  if (texts.length === 0) return ['nothing was said so far'];
+  if (texts.length === 0) return ['there are no prompts yet'];
   const rows = texts.map((text, index) => `${String(index + 1).padStart(3)}  ${inALine(text)}`);
-  return [...rows, '/branch NUMBER goes back to before that prompt'];
+  return [...rows, '/branch NUMBER returns to the point before that prompt'];
 }
 
 /** The most recent sessions with the shortest unique prefixes of their ids. */
@@ -30,7 +30,7 @@ export function costRows({ totals, contextTokens, contextWindow }: View): readon
     `${counted(turns, 'turn')}, ${counted(toolCalls, 'call')}`,
     `${inShort(inputTokens)} tokens in (${inShort(cacheReadInputTokens)} from the cache), ${inShort(outputTokens)} out`,
     `${inShort(contextTokens)}${window} tokens in the context`,
-    cost === undefined ? 'what it cost is not known' : dollars(cost),
+    cost === undefined ? 'the cost is unknown' : dollars(cost),
   ];
 }
 

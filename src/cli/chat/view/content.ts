@@ -52,7 +52,7 @@ async function imageAt(path: string, cwd: string): Promise<Content> {
     if (size > MOST_BYTES)
       throw new PolypodError(
         'bad-request',
-        `it has ${size} bytes, and at most ${MOST_BYTES} are taken: make it smaller`,
+        `it has ${size} bytes, and the limit is ${MOST_BYTES}: reduce its size`,
       );
     return {
       type: 'image',

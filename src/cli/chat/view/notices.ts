@@ -9,10 +9,10 @@ import { nameAndDoor, otherThan, type Running, type View } from './view.ts';
 /** Notices for commands of other clients that cause no event of their own. */
 export const COMMAND_NOTICES: Readonly<Partial<Record<PodCommand['type'], string>>> = {
   cancel: 'cancelled',
-  pause: 'to be paused: asked for',
+  pause: 'a pause was requested',
   'abort-retry': 'the retry was stopped',
   'abort-shell': 'the command was stopped',
-  compact: 'a summary was asked for',
+  compact: 'a summary was requested',
 };
 
 export function endOfRun(outcome: RunOutcome, calls: readonly Running[]): readonly Print[] {
@@ -26,7 +26,7 @@ export function endOfRun(outcome: RunOutcome, calls: readonly Running[]): readon
     case 'interrupted':
       return [...left, notice('interrupted: the process ended during the run', 'warning')];
     case 'paused':
-      return [...left, notice('paused: /continue goes on', 'warning')];
+      return [...left, notice('paused: /continue resumes the run', 'warning')];
     case 'failed':
       return [...left, notice(outcome.failure.message, 'error')];
     case 'limited':
@@ -56,18 +56,18 @@ export function settled({ me, decided, approvals }: View, event: PodEventOf<'app
   const { approvalId, status, by, door, comment, remember, updatedArguments } = event;
   const about = approvals.find((approval) => approval.approvalId === approvalId);
   const call = about === undefined ? '' : `: ${callName(about)}`;
-  if (status === 'expired') return notice(`nobody answered in time${call}`, 'warning');
-  if (status === 'cancelled') return notice(`the question was taken back${call}`);
+  if (status === 'expired') return notice(`the approval expired${call}`, 'warning');
+  if (status === 'cancelled') return notice(`the approval was withdrawn${call}`);
   const who = decided.has(approvalId) ? otherThan(me, { by, door }) : nameAndDoor({ by, door });
   const [name, ...through] = who?.split(' through ') ?? [];
-  const verb = `${status}${updatedArguments === undefined ? '' : ' with other arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
+  const verb = `${status}${updatedArguments === undefined ? '' : ' with changed arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
   const text = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
   return notice(comment === undefined || comment === '' ? `${text}${call}` : `${text}${call} (${comment})`);
 }
 
 const FOR_HOW_LONG = {
   once: '',
-  session: ', also from now on in this session',
+  session: ', also for the rest of this session',
   always: ', always from now on',
 };
 

@@ -85,7 +85,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     prints: [
       { type: 'text-end' },
       notice(
-        `${failure.message}; trying again in ${(delayMs / 1000).toFixed(1)} s (${attempt} of ${maxAttempts})`,
+        `${failure.message}; retrying in ${(delayMs / 1000).toFixed(1)} s (${attempt} of ${maxAttempts})`,
         'warning',
       ),
     ],
@@ -139,7 +139,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   },
   branched: () => ({
     contextTokens: 0,
-    prints: [notice('went back to an earlier place; what was said since stays in the session')],
+    prints: [notice('returned to an earlier point; the later messages stay in the session')],
   }),
   'shell-start': (view, { shellId, command, private: isPrivate, by, door }, now) => {
     const from = otherThan(view.me, { by, door });
@@ -162,7 +162,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     thoughts: new Map(),
     prints: [
       { type: 'text-end' },
-      notice('the process of this session had ended in the middle; it was opened again', 'warning'),
+      notice('the process of this session ended unexpectedly; the session was reopened', 'warning'),
     ],
   }),
   commanded: (view, { command, by, door }) => {

@@ -36,7 +36,7 @@ Examples:
     if (!ACTIONS.includes(action))
       throw new PolypodError(
         'bad-request',
-        `say ${ACTIONS.join(', ')}, not "${action}": polypod agent start --port 8000`,
+        `unknown action "${action}": use ${ACTIONS.join(', ')}, as in polypod agent start --port 8000`,
       );
     if (rest.length > 0 || (action === 'list' && word !== undefined))
       throw new PolypodError(

@@ -58,7 +58,7 @@ export async function status(
   if (json) stdout.write(`${JSON.stringify(seen === undefined ? { up: false, name } : described(seen))}\n`);
   else if (seen === undefined || !isUp)
     stderr.write(
-      `the agent ${name} is not up on ${dataPaths.dataDirectory}; ${isKept(dataPaths, name) ? 'it comes back with the daemon: polypod serve' : `polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it`}\n`,
+      `the agent ${name} is not up on ${dataPaths.dataDirectory}; ${isKept(dataPaths, name) ? 'the daemon restarts it: polypod serve' : `polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it`}\n`,
     );
   else {
     const { running, pending, currentTask, version } = seen.answer?.body ?? {};

@@ -26,7 +26,7 @@ export async function startProgram(
   if (await answers(url))
     throw new PolypodError(
       'conflict',
-      `somebody answers at ${url} already: end it, or choose another address`,
+      `another process already answers at ${url}: stop it, or choose another address`,
     );
   const log = join(dataPaths.dataDirectory, 'logs', `agent-${name}.log`);
   mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
@@ -52,7 +52,7 @@ export async function startProgram(
   }
   for (let waited = 0; !(await answers(url)); waited += PAUSE_MS) {
     if (end !== undefined)
-      throw new PolypodError('provider-failed', `${program} did not get ready: ${end}; see ${log}`);
+      throw new PolypodError('provider-failed', `${program} did not become ready: ${end}; see ${log}`);
     if (waited >= READY_MS || signal.aborted) {
       child.kill('SIGKILL');
       throw new PolypodError('unreachable', `${program} does not answer at ${url}; see ${log}`);

@@ -41,7 +41,7 @@ export async function start(
   if (values.prompt !== undefined && stated.tls?.client_ca !== undefined)
     throw new PolypodError(
       'bad-request',
-      '--prompt has no client certificate to show: start the agent without it, then run polypod task submit --cert FILE --key FILE',
+      '--prompt cannot present a client certificate: start the agent without it, then run polypod task submit --cert FILE --key FILE',
     );
   const link = await daemonLink(dataPaths);
   const isInForeground = link === undefined && values.foreground;
@@ -78,7 +78,8 @@ async function announceReady(
   around: Surroundings,
 ): Promise<ExitCode> {
   const record = readAgent(dataPaths, called);
-  if (record === undefined) throw new PolypodError('internal', `the agent ${called} did not say where it is`);
+  if (record === undefined)
+    throw new PolypodError('internal', `the agent ${called} has no record of its address`);
   const key = stated.no_auth === true ? undefined : readClientKey(dataPaths);
   await ready(record, key);
   return announce(record, key, dataPaths, values, around);
@@ -116,7 +117,9 @@ async function announce(
   else if (!values.quiet) {
     const lines = [
       `polypod agent: ${record.name} is up at ${record.url}, process ${record.pid}`,
-      ...(keyFile === undefined ? [] : [`its key for this user is in ${keyFile}; polypod keys makes others`]),
+      ...(keyFile === undefined
+        ? []
+        : [`its key for this user is in ${keyFile}; polypod keys creates others`]),
       ...(task === undefined ? [] : [`its first task is ${stringOf(task.taskId)}`]),
     ];
     stderr.write(`${lines.join('\n  ')}\n`);
@@ -129,7 +132,7 @@ async function submit(record: AgentRecord, key: string | undefined, prompt: stri
   const { status, body } = await ask(record, '/submit_task', key, task);
   if (status === 200 && body.status === 'accepted') return body;
   const why = stringOf(body.message) || stringOf(objectOf(body.error).message) || `it answered ${status}`;
-  throw new PolypodError('provider-failed', `the agent is up, and did not take its first task: ${why}`);
+  throw new PolypodError('provider-failed', `the agent is up, but rejected its first task: ${why}`);
 }
 
 const ATTEMPTS = 20;

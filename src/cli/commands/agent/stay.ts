@@ -33,8 +33,8 @@ export async function stay(
 type End = 'interrupted' | 'daemon gone' | 'closed';
 
 const SAY = {
-  'daemon gone': 'is gone with its daemon: see polypod logs',
-  closed: 'was closed by somebody else',
+  'daemon gone': 'has ended with its daemon: see polypod logs',
+  closed: 'was closed by another client',
 } as const;
 
 /** Resolves when the agent was stopped or replaced. */

@@ -29,9 +29,9 @@ export async function stop(
 
 const SAY = {
   process: 'has stopped',
-  door: 'is closed; its process goes on with its other work, and polypod stop ends that',
-  nothing: 'was gone already',
-  kept: 'was not up, and does not come back with the daemon any more',
+  door: 'is closed; the daemon keeps running, and polypod stop stops it',
+  nothing: 'had already ended',
+  kept: 'was not up, and the daemon no longer restarts it',
 } as const;
 
 /** Removes an agent that is not running, because its daemon is not running or could not open it. */

@@ -85,17 +85,20 @@ function decisionIn(action: string, words: readonly string[], comment: string | 
   if (action !== 'approve' && action !== 'deny')
     throw new PolypodError(
       'bad-request',
-      `say list, show, watch, approve or deny, not "${action}": polypod approvals approve ID`,
+      `unknown action "${action}": use list, show, watch, approve or deny, as in polypod approvals approve ID`,
     );
   refuseNone(action, words);
   if (action === 'deny' && (comment ?? '').trim() === '')
-    throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model reads it, and goes on by it');
+    throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model receives it as the reason');
   return { decision: action, ...(comment === undefined ? {} : { comment }) };
 }
 
 function refuseNone(action: string, words: readonly string[]): void {
   if (words.length === 0)
-    throw new PolypodError('bad-request', `${action} what? polypod approvals lists the ids`);
+    throw new PolypodError(
+      'bad-request',
+      `${action} needs the id of an approval: polypod approvals lists the ids`,
+    );
 }
 
 function list(
@@ -104,7 +107,7 @@ function list(
   { stdout, stderr }: Pick<Surroundings, 'stdout' | 'stderr'>,
 ): void {
   if (isJson) stdout.write(`${JSON.stringify(waiting, null, 2)}\n`);
-  else if (waiting.length === 0) stderr.write('nothing waits for an approval\n');
+  else if (waiting.length === 0) stderr.write('there are no pending approvals\n');
   else stdout.write(approvalList(waiting, { now: new Date(), columns: stdout.columns }));
 }
 

@@ -8,12 +8,12 @@ export function resolveApproval(waiting: readonly WaitingApproval[], word: strin
   if (only === undefined)
     throw new PolypodError(
       'not-found',
-      `no approval "${word}" is waiting: it may be decided already; polypod approvals lists those that are`,
+      `there is no pending approval "${word}": it may already be decided; polypod approvals lists the pending ones`,
     );
   if (others.length === 0) return only;
   const ids = [only, ...others].map(({ id }) => id);
   throw new PolypodError(
     'bad-request',
-    `${ids.length} approvals are meant by "${word}": ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}. Write more of the id.`,
+    `"${word}" matches ${ids.length} approvals: ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}. Use a longer id prefix.`,
   );
 }

@@ -35,7 +35,7 @@ Examples:
         throw new PolypodError(
           'bad-request',
           shell === ''
-            ? `for which shell? polypod completion ${Object.keys(SHELLS).join('|')}`
+            ? `the shell is missing: polypod completion ${Object.keys(SHELLS).join('|')}`
             : `there is no completion for ${shell}: polypod completion ${Object.keys(SHELLS).join('|')}`,
         );
       const commands: Completable[] = [];

@@ -79,6 +79,6 @@ function noFile(path: string): PolypodError {
   const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
   return new PolypodError(
     'not-found',
-    isThere ? `${path} is no file: name a session file` : `there is no file ${path}: check the path`,
+    isThere ? `${path} is not a file: name a session file` : `there is no file ${path}: check the path`,
   );
 }

@@ -49,8 +49,8 @@ Examples:
       throw new PolypodError(
         'bad-request',
         action === undefined
-          ? 'say what to do: polypod log verify, or polypod log repair SESSION'
-          : `there is no log ${action}: say polypod log verify or polypod log repair; polypod logs shows what happened`,
+          ? 'the action is missing: polypod log verify, or polypod log repair SESSION'
+          : `unknown action "${action}": use polypod log verify or polypod log repair; polypod logs shows events`,
       );
     const { findLogFiles } = await import('./log-files.ts');
     if (action === 'verify') {
@@ -61,7 +61,7 @@ Examples:
     if (words.length === 0)
       throw new PolypodError(
         'bad-request',
-        'say which session to repair: polypod log repair SESSION; polypod log verify lists the damaged ones',
+        'the session to repair is missing: polypod log repair SESSION; polypod log verify lists the damaged ones',
       );
     const { repair } = await import('./repair.ts');
     const cwd = resolve(values.cwd ?? '.');

@@ -36,7 +36,7 @@ function sessions(files: readonly LogFile[]): readonly LogFile[] {
   if (found.length > 0) return found;
   throw new PolypodError(
     'bad-request',
-    'a feed needs no repair: what cannot be read of it is passed over when the session is opened',
+    'a feed needs no repair: unreadable lines are skipped when the session is opened',
   );
 }
 

@@ -64,7 +64,7 @@ function badIn({ file, bad, repair }: Verdict): readonly object[] {
 
 function inWords({ lines, unverified, damaged }: Record<'lines' | 'unverified' | 'damaged', number>): string {
   return [
-    `${lines} ${lines === 1 ? 'line is as it was' : 'lines are as they were'} written`,
+    `${lines} ${lines === 1 ? 'line' : 'lines'} verified`,
     `${unverified} cannot be verified`,
     `${damaged} ${damaged === 1 ? 'is' : 'are'} damaged`,
   ].join(', ');
@@ -77,7 +77,7 @@ async function verifiedSession({ path, row }: LogFile): Promise<Verdict> {
   if (row === undefined && !(await looksLikeSession(realFiles, path, survey)))
     throw new PolypodError(
       'bad-request',
-      `${path} is no session or feed file: it does not begin with a session header, and no line of it is an entry`,
+      `${path} is not a session or feed file: it does not begin with a session header, and no line of it is an entry`,
     );
   const bad = survey.defects.map((defect): BadLine => {
     const { line, kind: problem, text } = defect;
@@ -105,6 +105,5 @@ async function verifiedFeed(path: string): Promise<Verdict> {
   return { file: path, ok, unverified, bad };
 }
 
-const FEED_DAMAGED =
-  'not what was written; the session has its own copy, and clients that resume get a snapshot';
-const UNFINISHED = 'unfinished: cut off when the session is opened next';
+const FEED_DAMAGED = 'damaged; the session has its own copy, and clients that resume receive a snapshot';
+const UNFINISHED = 'unfinished: truncated when the session is opened next';

@@ -46,7 +46,7 @@ export async function driveRun(
     ifLost: IF_LOST,
     onConnection: (state) => {
       isAway = state === 'lost';
-      say(isAway ? 'the connection to the daemon is lost: trying to come back' : 'reconnected');
+      say(isAway ? 'the connection to the daemon is lost: reconnecting' : 'reconnected');
     },
   });
   const cancel = (): void => {
@@ -100,7 +100,7 @@ const LOST: RunOutcome = { status: 'interrupted' };
 const IF_LOST: PodLocation['ifLost'] = {
   patienceMs: 10_000,
   ending: (id) =>
-    `the daemon is gone, and the run with it: polypod serve starts it again, and polypod run --resume ${id} goes on`,
+    `the daemon has ended, and the run with it: start it with polypod serve, then resume with polypod run --resume ${id}`,
 };
 
 /** The pending approvals of a run. The first decision counts, from any client. */

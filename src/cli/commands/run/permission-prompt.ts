@@ -105,10 +105,14 @@ async function askOnce(
     }
   } catch {
     // The input ended, or the approval was settled meanwhile.
-    if (signal.aborted) around.stderr.write(`\ndecided elsewhere, or taken back: ${name}\n`);
+    if (signal.aborted) around.stderr.write(`\ndecided elsewhere, or withdrawn: ${name}\n`);
     return signal.aborted
       ? undefined
-      : { decision: 'deny', by: RUN_WITHOUT_PERSON, comment: 'The input ended before anybody answered.' };
+      : {
+          decision: 'deny',
+          by: RUN_WITHOUT_PERSON,
+          comment: 'The input ended before the approval was answered.',
+        };
   } finally {
     forget();
     lines.close();

@@ -122,7 +122,7 @@ export class RunPrinter {
         return;
       case 'retry':
         this.#note(
-          paint.dim(`  ${sanitizeLine(step.message)}; trying again in ${(step.delayMs / 1000).toFixed(1)} s`),
+          paint.dim(`  ${sanitizeLine(step.message)}; retrying in ${(step.delayMs / 1000).toFixed(1)} s`),
         );
         return;
       case 'compaction':

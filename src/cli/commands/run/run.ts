@@ -85,7 +85,7 @@ Examples:
           : denyAll({
               isForAll: values.headless,
               onDenied: () => (denied += 1),
-              onLeft: ({ title }) => say(`${title} waits for an answer: polypod approvals gives it`),
+              onLeft: ({ title }) => say(`${title} waits for approval: decide it with polypod approvals`),
             }),
         show: (events) => printer.print(events),
         say,
@@ -99,7 +99,7 @@ Examples:
         model: model ?? before?.model,
         around,
         cancelledBy,
-        goesOn: isFleeting ? '' : `; polypod run --resume ${pod.id} goes on`,
+        goesOn: isFleeting ? '' : `; resume it with polypod run --resume ${pod.id}`,
       });
     } finally {
       printer.end();
@@ -154,7 +154,7 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
     case 'finished':
       if (denied === 0) return EXIT.ok;
       stderr.write(
-        `polypod run: ${denied} ${denied === 1 ? 'call was' : 'calls were'} denied because nobody could be asked; allow more with --mode or with rules in config.yaml\n`,
+        `polypod run: ${denied} ${denied === 1 ? 'call was' : 'calls were'} denied because no one could be asked; allow more with --mode or with rules in config.yaml\n`,
       );
       return EXIT.usage;
     case 'cancelled':
@@ -169,7 +169,7 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
         : EXIT.broken;
     }
     case 'interrupted':
-      stderr.write('polypod run: the session was closed, or the daemon went away, during the run\n');
+      stderr.write('polypod run: the session was closed, or the daemon ended, during the run\n');
       return EXIT.broken;
     default:
       return EXIT.failed;

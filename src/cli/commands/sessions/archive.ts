@@ -13,7 +13,7 @@ export async function archive(
   const archived = !call.isUndone;
   const ids = meant.map(({ id }) => id);
   await setArchived(ids, archived, call.dataPaths, around);
-  const done = archived ? 'archived' : 'took out of the archive';
+  const done = archived ? 'archived' : 'restored from the archive';
   if (call.isJson) around.stdout.write(`${JSON.stringify(ids.map((id) => ({ id, archived })))}\n`);
   else for (const id of ids) around.stderr.write(`polypod: ${done} ${id}\n`);
   return EXIT.ok;

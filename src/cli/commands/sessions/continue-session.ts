@@ -11,14 +11,15 @@ import { endRunOf } from './interrupt.ts';
 export async function continueSession(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
   const { dataPaths, words, isJson } = call;
   const [parent] = findSessions({ ...call, words: words.slice(0, 1) }, 'continue');
-  if (parent === undefined) throw new PolypodError('internal', 'a session was meant, and none was found');
+  if (parent === undefined) throw new PolypodError('internal', 'no session was resolved');
   const example = 'polypod sessions continue ID "Now the other one"';
   const prompt = await promptFrom(words.slice(1), around.stdin, example);
   const link = await requireDaemon(dataPaths);
   try {
     const child = await childOf(parent, prompt, link, around);
     around.stdout.write(isJson ? `${JSON.stringify(child)}\n` : `${child.id}\n`);
-    if (!isJson) around.stderr.write(`polypod: it runs; polypod attach ${child.id} watches it\n`);
+    if (!isJson)
+      around.stderr.write(`polypod: the run has started; watch it with polypod attach ${child.id}\n`);
     return EXIT.ok;
   } finally {
     link.close();

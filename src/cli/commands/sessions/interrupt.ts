@@ -12,7 +12,7 @@ export async function interrupt(call: SessionsCall, around: Surroundings): Promi
   try {
     for (const { id } of meant) {
       if (!(await endRunOf(id, link, callerIn(around))))
-        throw new PolypodError('conflict', `nothing runs in ${id}: polypod sessions show ${id} tells more`);
+        throw new PolypodError('conflict', `no run is active in ${id}: see polypod sessions show ${id}`);
       if (!call.isJson) around.stderr.write(`polypod: interrupted ${id}\n`);
     }
     if (call.isJson) around.stdout.write(`${JSON.stringify(meant.map(({ id }) => ({ id })))}\n`);

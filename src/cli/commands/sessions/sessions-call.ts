@@ -17,7 +17,7 @@ export function findSessions({ dataPaths, words }: SessionsCall, action: string)
   if (words.length === 0)
     throw new PolypodError(
       'bad-request',
-      `${action} which session? Try: polypod sessions ${action} ID; polypod sessions lists them`,
+      `${action} needs a session: polypod sessions ${action} ID; polypod sessions lists them`,
     );
   const rows = sessionsIn(dataPaths.dataDirectory);
   return words.map((word) => findSession(rows, word));

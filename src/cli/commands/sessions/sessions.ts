@@ -52,7 +52,7 @@ Examples:
       default:
         throw new PolypodError(
           'bad-request',
-          `say list, show, continue, interrupt or archive, not "${action}": polypod sessions show ID`,
+          `unknown action "${action}": use list, show, continue, interrupt or archive, as in polypod sessions show ID`,
         );
     }
   },

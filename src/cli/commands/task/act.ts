@@ -44,7 +44,7 @@ const DO: Readonly<Record<Action, (context: ActionContext) => Promise<ExitCode>>
 
 async function submit({ client, words, values, around }: ActionContext): Promise<ExitCode> {
   if (values.wait && values.watch)
-    throw new PolypodError('bad-request', 'say --wait or --watch, not both: --watch waits too');
+    throw new PolypodError('bad-request', '--wait and --watch exclude each other: --watch also waits');
   const userPrompt = await promptFrom(
     words,
     around.stdin,
@@ -105,7 +105,9 @@ async function cancel({ client, words, values, around }: ActionContext): Promise
   if (values.json) print(around, after);
   else around.stdout.write(statusText(after));
   if (!values.json && !isFinished(after))
-    around.stderr.write(`polypod task: it is being ended\n  ${commandLine(['watch', taskId], values)}\n`);
+    around.stderr.write(
+      `polypod task: the task is being cancelled\n  ${commandLine(['watch', taskId], values)}\n`,
+    );
   return EXIT.ok;
 }
 
@@ -119,7 +121,7 @@ async function list({ client, words, values, around }: ActionContext): Promise<E
     ...(limit !== undefined && { limit }),
   });
   if (values.json) print(around, tasks);
-  else if (tasks.length === 0) around.stderr.write('no tasks; polypod task submit begins one\n');
+  else if (tasks.length === 0) around.stderr.write('no tasks; polypod task submit submits one\n');
   else around.stdout.write(listText(tasks, around));
   return EXIT.ok;
 }
@@ -130,9 +132,12 @@ async function decide(
 ): Promise<ExitCode> {
   const { comment } = values;
   if (words.length === 0)
-    throw new PolypodError('bad-request', `${decision} what? polypod task status ID shows what waits`);
+    throw new PolypodError(
+      'bad-request',
+      `${decision} needs the id of an approval: polypod task status ID shows the pending ones`,
+    );
   if (decision === 'deny' && (comment ?? '').trim() === '')
-    throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model reads it, and goes on by it');
+    throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model receives it as the reason');
   for (const approvalId of words) {
     await client.decide(approvalId, { decision, ...(comment !== undefined && { comment }) });
     if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${sanitizeLine(approvalId)}\n`);

@@ -27,7 +27,7 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
   if (named !== undefined && url.protocol === 'http:' && !isLoopback(url) && !values.insecure)
     throw new PolypodError(
       'bad-request',
-      `${url.origin} is another machine, and on the way everybody could read the key: use https://, or say --insecure`,
+      `${url.origin} is another machine, and the network could read the key: use https://, or pass --insecure`,
     );
   const trusted = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
   const identity = await identityFrom(values, env);
@@ -65,7 +65,7 @@ function agentHere(dataPaths: DataPaths, name: string | undefined): AgentRecord 
   if (agent !== undefined) return agent;
   throw new PolypodError(
     'not-found',
-    `there is no agent "${name}" here: polypod agent list shows those that are, polypod agent start ${name} starts it`,
+    `there is no agent "${name}" here: polypod agent list lists the agents, polypod agent start ${name} starts this one`,
   );
 }
 
@@ -98,12 +98,12 @@ function addressIn(text: string): URL {
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new PolypodError(
       'bad-request',
-      `--url "${text}" is no address: write it like http://127.0.0.1:8000`,
+      `--url "${text}" is not an address: write it like http://127.0.0.1:8000`,
     );
   if (url.username !== '' || url.password !== '' || url.search !== '')
     throw new PolypodError(
       'bad-request',
-      'no key belongs in --url, where others see it: put it into POLYPOD_API_KEY or a file (--key-file)',
+      '--url must not contain a key, because others can see it: put it into POLYPOD_API_KEY or a file (--key-file)',
     );
   return url;
 }

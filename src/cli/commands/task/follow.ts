@@ -42,7 +42,7 @@ export async function follow(
     if (!around.signal.aborted) throw thrown;
     view.close();
     const [again, cancel] = [commandLine(['watch', taskId], values), commandLine(['cancel', taskId], values)];
-    around.stderr.write(`polypod task: the task goes on\n  ${again}\n  ${cancel}\n`);
+    around.stderr.write(`polypod task: the task continues\n  ${again}\n  ${cancel}\n`);
     return EXIT.interrupted;
   } finally {
     view.close();

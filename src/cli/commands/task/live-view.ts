@@ -54,7 +54,7 @@ export class LiveView implements TaskView {
     switch (event.event) {
       case 'snapshot':
         this.#isWhole = false;
-        if (data.reason === 'gap') this.#waiting.note('some of what happened is no longer kept');
+        if (data.reason === 'gap') this.#waiting.note('some events are no longer available');
         return;
       case 'queued':
       case 'approval_request':

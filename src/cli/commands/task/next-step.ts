@@ -50,9 +50,9 @@ function wayStep(code: string | undefined): string | undefined {
   if (WAYS[code] !== undefined) return WAYS[code];
   // The other side sent the alert: our certificate is missing or wrong.
   if (/_ALERT_(?:\w*CERTIFICATE|UNKNOWN_CA)/.test(code))
-    return 'the agent wants a certificate of its clients: give --cert and --key, signed by its authority';
+    return 'the agent requires a client certificate: pass --cert and --key, signed by its authority';
   if (isTlsFailure(code))
-    return 'name its certificate with --ca, or check that the address has the name that stands in it';
+    return 'pass its certificate with --ca, or check that the address matches the name in the certificate';
   return 'check the address (--url) and that the agent is up';
 }
 
@@ -78,27 +78,26 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 const WORDS: Readonly<Record<string, string>> = {
-  unauthorized:
-    'put the key into POLYPOD_API_KEY, or name a file that has it with --key-file; polypod keys makes one',
-  missing_scope: 'whoever runs the agent can make such a key with polypod keys',
+  unauthorized: 'put the key into POLYPOD_API_KEY, or pass a file with --key-file; polypod keys creates one',
+  missing_scope: 'the operator of the agent can create such a key with polypod keys',
   not_found: 'polypod task list shows what this key may see',
-  task_over: 'polypod task status shows what came of it',
+  task_over: 'polypod task status shows the result',
   host_not_allowed: 'use the address of the machine in --url',
   conflict: 'use another --idempotency-key for another task',
-  body_too_large: 'name files with --file in place of sending what is in them',
+  body_too_large: 'pass files with --file instead of sending their content',
 };
 
 const STATUSES: Readonly<Record<number, string>> = {
   404: 'check that --url is the address of an agent',
-  500: "the agent's own log knows more",
+  500: 'see the log of the agent',
   502: 'check that the agent is up behind its proxy',
   504: 'check that the agent is up behind its proxy',
 };
 
-const NO_TLS = 'what listens there speaks no TLS: write http:// in --url';
+const NO_TLS = 'the server does not use TLS: write http:// in --url';
 
 const WAYS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there: polypod agent start starts an agent, --url names another',
+  ECONNREFUSED: 'nothing listens there: start an agent with polypod agent start, or name another with --url',
   ENOTFOUND: 'check the name in --url',
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,

@@ -52,11 +52,11 @@ function actionIn(word: string | undefined): Action {
   if (action !== undefined) return action;
   const near = word === undefined ? undefined : nearestMatch(word, known);
   const all = `${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}`;
-  const hint = near === undefined ? `say ${all}` : `did you mean ${near}?`;
+  const hint = near === undefined ? `use ${all}` : `did you mean ${near}?`;
   throw new PolypodError(
     'bad-request',
     word === undefined
-      ? `what is to be done? Say ${all}`
+      ? `the action is missing: use ${all}`
       : `there is no polypod task ${word}: ${hint} (see: polypod task --help)`,
   );
 }

@@ -40,15 +40,15 @@ export class WaitingView implements TaskView {
   take(watched: WatchUpdate): void {
     switch (watched.type) {
       case 'lost':
-        this.note(`${sanitizeLine(watched.why)}; trying again`);
-        this.#line.set('connecting again');
+        this.note(`${sanitizeLine(watched.why)}; retrying`);
+        this.#line.set('reconnecting');
         return;
       case 'back':
-        this.note('the connection is back');
+        this.note('reconnected');
         this.#line.set(this.#state);
         return;
       case 'polling':
-        this.note(`${sanitizeLine(watched.why)}: asking again and again`);
+        this.note(`${sanitizeLine(watched.why)}: polling the status`);
         return;
       case 'status':
         this.#show(watched.status);

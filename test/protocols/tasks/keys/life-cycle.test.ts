@@ -73,7 +73,7 @@ describe('a key (built program)', () => {
     expect((await here.polypod('keys', 'list')).stdout).toMatch(new RegExp(`${idOf(key)} .*expired \\d{4}-`));
     expect((await here.polypod('audit', '--event', 'key.expired', '--json')).stdout).toContain(idOf(key));
     for (const [args, message] of [
-      [['create', '--expires', '2001-01-01'], 'is over already'],
+      [['create', '--expires', '2001-01-01'], 'is in the past'],
       [['create', '--expires', 'soon'], '--expires takes a date'],
       [['create', '--overlap', '1h'], '--overlap is for keys rotate'],
       [['create', '--directory', '/nowhere'], '--directory /nowhere is not a directory'],
