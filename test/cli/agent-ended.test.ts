@@ -10,7 +10,7 @@ const lastOf = (reader: EventReader): object | undefined => reader.heard.at(-1)?
 const ended = (message: string): object => ({ event: 'error', data: { code: 'ended', message } });
 
 describe('the streams of an agent that stops', () => {
-  it('end with the documented ended event, and WebSockets are told the same, whether its process or its door stops', async () => {
+  it('end with the documented ended event, over HTTP and WebSocket, whether the process or the door stops', async () => {
     const here = await agentSite();
     const daemon = await here.serve();
     const start = ['agent', 'start', '--cwd', here.project, '--port', '0', '--json'];
@@ -42,7 +42,7 @@ describe('the streams of an agent that stops', () => {
     expect((await daemon.finished).code).toBe(0);
   });
 
-  it('end in the same way when their session is removed', async () => {
+  it('end with the same event when their session is removed', async () => {
     const here = await agentSite();
     await here.agent();
     const taskId = await here.client().submit(ASKS);

@@ -48,8 +48,8 @@ async function statusOf(client: Client, taskId: string): Promise<JsonObject> {
   return answer.body;
 }
 
-describe('the protocol, against the program as it is installed', () => {
-  it('submits every type of task, and tells every status with its fields', async () => {
+describe('the protocol, against the built program', () => {
+  it('accepts every task type, and returns every status with its fields', async () => {
     const here = await agentSite([
       says('Hello.'),
       call('write', { path: 'a.txt', content: 'one\n' }),
@@ -120,7 +120,7 @@ describe('the protocol, against the program as it is installed', () => {
       });
   });
 
-  it('rejects what does not fit into the queue, with an id and a reason', async () => {
+  it('rejects tasks that exceed the queue, with an id and a reason', async () => {
     const here = await agentSite([STALLS]);
     here.configure('tasks: { limits: { pending: 1 } }\n');
     await here.agent();
@@ -136,7 +136,7 @@ describe('the protocol, against the program as it is installed', () => {
     });
   });
 
-  it('gives a task back under its key when the queue is full, and rejects or refuses what is new', async () => {
+  it('returns a known task for its idempotency key when the queue is full, and rejects new ones', async () => {
     const here = await agentSite([STALLS]);
     here.configure('tasks: { limits: { pending: 1 } }\n');
     await here.agent();
@@ -157,7 +157,7 @@ describe('the protocol, against the program as it is installed', () => {
     expect((await ada.get('/tasks')).body.tasks).toHaveLength(2);
   });
 
-  it('answers every route as its OpenAPI document says, in the schema and without a key that it does not name', async () => {
+  it('answers every route as the OpenAPI document specifies, without undocumented fields', async () => {
     const here = await agentSite([says('Hello.')]);
     await here.agent();
     const ada = here.client(await here.newKey('--scope', 'admin', '--owner', 'ada'));
@@ -242,8 +242,8 @@ interface Asked {
   readonly body?: JsonObject;
 }
 
-describe('errors of the protocol, against the program as it is installed', () => {
-  it('have their status, their word and their field, and the agent lives on', async () => {
+describe('protocol errors, against the built program', () => {
+  it('have a status, an error code and a field, and the agent keeps running', async () => {
     const here = await agentSite([says('Hello.')]);
     here.configure('tasks: { limits: { requests_per_minute: 60, burst: 60 } }\n');
     await here.agent();

@@ -30,7 +30,7 @@ const asks = (sessionId: string): JsonObject => ({
 });
 
 describe('agents that were started in a daemon', () => {
-  it('come back with it at the same address, after a kill and after a stop, until they are stopped; tasks from before belong to their agent', {
+  it('restart with it at the same address, after a kill and after a stop, until they are stopped; earlier tasks stay theirs', {
     timeout: 90_000,
   }, async () => {
     const here = await agentSite([says('Hello.')]);
@@ -105,7 +105,7 @@ describe('agents that were started in a daemon', () => {
     expect(await list(here)).toEqual([]);
   });
 
-  it('are reported when they cannot come back, take another port where any will do, and leave with their terminal', {
+  it('are reported if they cannot restart, use another port if any is allowed, and end with their terminal', {
     timeout: 90_000,
   }, async () => {
     const here = await agentSite();

@@ -16,8 +16,8 @@ const LONG: Answer = { parts: [{ text: generatedText(320) }], pace: { chunkSize:
 /** One that is never finished. */
 const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 60 } };
 
-describe('streams of an agent that is killed in between', () => {
-  it('join to the log for every client, wherever it was cut off', async () => {
+describe('streams of an agent that is killed meanwhile', () => {
+  it('add up to the log for every client, wherever the connection broke', async () => {
     const here = await agentSite([UNFINISHED, LONG, says('After.')]);
     let running = await here.agent();
     const port = new URL(here.record().url).port;
@@ -52,7 +52,7 @@ describe('streams of an agent that is killed in between', () => {
 });
 
 describe('many clients of one session', () => {
-  it('all hear the same', async () => {
+  it('all receive the same events', async () => {
     const here = await agentSite([says('First.'), LONG]);
     here.configure('tasks: { limits: { requests_per_minute: 60000, burst: 1000 } }\n');
     await here.agent();
@@ -76,8 +76,8 @@ describe('many clients of one session', () => {
   });
 });
 
-describe('an agent with a certificate of its own', () => {
-  it('is used over TLS from submission to the last event, by requests and by WebSocket, and is found by its commands', async () => {
+describe('an agent with its own certificate', () => {
+  it('is used over TLS from submission to the last event, by HTTP and WebSocket, and is found by the commands', async () => {
     const here = await agentSite([says('Hello.')]);
     const { cert, key } = selfSigned();
     writeFileSync(join(here.home, 'cert.pem'), cert);

@@ -19,7 +19,7 @@ interface Started {
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe('polypod agent', () => {
-  it('starts in a process of its own, answers, is seen, and stops', async () => {
+  it('starts in its own process, answers, is listed, and stops', async () => {
     const here = await agentSite([says('Hello.')]);
     const config = join(here.home, 'agent-config.yaml');
     writeFileSync(config, 'name: helper\nport: 0\ndirectory: project\nmode: read-only\n');
@@ -70,7 +70,7 @@ describe('polypod agent', () => {
     expect((await here.polypod('agent', 'stop', 'helper')).stderr).toContain('no agent helper is up');
   });
 
-  it('uses the daemon that is up, beside others, and leaves it up', async () => {
+  it('uses the running daemon beside other agents, and does not stop it', async () => {
     const here = await agentSite([says('Hello.')]);
     const daemon = await here.serve();
     expect((await here.polypod('status')).stdout).toContain('tasks off');
@@ -91,7 +91,7 @@ describe('polypod agent', () => {
     expect((await here.polypod('status')).code).toBe(0);
   });
 
-  it('stays in the foreground also in a daemon that is up, which goes on without it', async () => {
+  it('stays in the foreground with a running daemon, which continues without it', async () => {
     const here = await agentSite();
     const daemon = await here.serve();
     const wish = ['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'];
@@ -120,7 +120,7 @@ describe('polypod agent', () => {
     });
   });
 
-  it('is submitted its first task, and takes its settings from the environment', async () => {
+  it('receives its first task, and reads its settings from the environment', async () => {
     const here = await agentSite([says('Ready.')]);
     const env = { ...here.env, POLYPOD_AGENT_PORT: '0' };
     const run = (...args: readonly string[]) => polypod(args, { env });
@@ -136,7 +136,7 @@ describe('polypod agent', () => {
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('POLYPOD_AGENT_PORT is "x"') });
   });
 
-  it('that was killed is told to be gone, and can be started again with the same key', async () => {
+  it('that was killed is reported as such, and can be started again with the same key', async () => {
     const here = await agentSite();
     const killed = await here.agent();
     const key = readFileSync(here.keyFile, 'utf8');
@@ -194,7 +194,7 @@ describe('polypod agent', () => {
   });
 });
 
-describe('what an agent refuses', () => {
+describe('polypod agent start rejects', () => {
   it.each([
     [['--address', '0.0.0.0'], '0.0.0.0 can be reached by others: configure a certificate and its key'],
     [['--address', '0.0.0.0', '--no-auth', '--behind-proxy'], 'only a loopback address is permitted'],
@@ -212,7 +212,7 @@ describe('what an agent refuses', () => {
     expect((await here.polypod('agent', 'list')).stdout).toBe('');
   });
 
-  it('is a mistake in its configuration, told with its line', async () => {
+  it('an invalid configuration, with its line', async () => {
     const here = await agentSite();
     const config = join(here.home, 'agent-config.yaml');
     writeFileSync(
@@ -245,7 +245,7 @@ describe('what an agent refuses', () => {
       expect(stderr).toContain(mistake);
   });
 
-  it('is a secret that is not there, or too short to be one', async () => {
+  it('a missing or too short secret', async () => {
     const here = await agentSite();
     const config = join(here.home, 'agent-config.yaml');
     writeFileSync(config, 'port: 0\nkeys: [{ env: CI_KEY, owner: ci, scopes: [submit] }]\n');
@@ -255,7 +255,7 @@ describe('what an agent refuses', () => {
     expect((await run({ CI_KEY: 'short' })).stderr).toContain('CI_KEY is shorter than 16 characters');
   });
 
-  it('is a port that is in use', async () => {
+  it('a port in use', async () => {
     const { port } = await freePort();
     const here = await agentSite();
     const { code, stderr } = await here.polypod('agent', 'start', '--port', String(port));
@@ -265,7 +265,7 @@ describe('what an agent refuses', () => {
     });
   });
 
-  it('is a word that it does not know', async () => {
+  it('an unknown action', async () => {
     const here = await agentSite();
     expect((await here.polypod('agent', 'begin')).stderr).toContain(
       'unknown action "begin": use start, stop, status, list',
@@ -275,7 +275,7 @@ describe('what an agent refuses', () => {
 });
 
 describe('polypod serve and the tasks door', () => {
-  it('opens it where the configuration says, with keys of the environment', async () => {
+  it('opens it at the configured address, with keys from the environment', async () => {
     const here = await agentSite([says('Hello.')]);
     here.configure(
       'tasks: { name: served, port: 0, keys: [{ env: CI_KEY, owner: ci, scopes: [submit, read] }] }\n',
@@ -297,7 +297,7 @@ describe('polypod serve and the tasks door', () => {
     expect(readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8')).not.toContain(env.CI_KEY);
   });
 
-  it('keeps it shut unless it is asked for, and goes on without it', async () => {
+  it('does not open it unless it is configured', async () => {
     const { port } = await freePort();
     const here = await agentSite();
     here.configure(`doors: { tasks: false }\ntasks: { port: ${port} }\n`);
@@ -312,7 +312,7 @@ describe('polypod serve and the tasks door', () => {
     expect(stdout).toContain(`tasks unavailable (cannot listen on 127.0.0.1 port ${port}: it is in use`);
   });
 
-  it('tells mistakes in it with their line', async () => {
+  it('reports configuration errors with their line', async () => {
     const here = await agentSite();
     here.configure('tasks:\n  port: 8000\n  adress: 0.0.0.0\n');
     const { code, stderr } = await here.polypod('serve');

@@ -15,7 +15,7 @@ function watch({ env }: Site, ...args: readonly string[]): Running {
   return start(['approvals', 'watch', ...args], env);
 }
 
-it('watch tells what waits, what is asked and how it was settled, as lines of JSON', async () => {
+it('watch prints pending, new and settled approvals as JSON lines', async () => {
   const here = await site([
     call('bash', { command: 'node -e 1' }),
     call('bash', { command: 'node -e 2' }),
@@ -54,7 +54,7 @@ it('watch tells what waits, what is asked and how it was settled, as lines of JS
   expect(lines).toHaveLength(4);
 });
 
-it('watch tells a person the same with the whole call, also of what was taken back', async () => {
+it('watch prints the complete call for people, also of a withdrawn approval', async () => {
   const here = await site([call('bash', { command: 'node -e 1' })]);
   await here.serve();
   const watching = watch(here);
@@ -69,7 +69,7 @@ it('watch tells a person the same with the whole call, also of what was taken ba
   );
 });
 
-it('watch ends with the daemon, and says so', async () => {
+it('watch exits with an error when the daemon ends', async () => {
   const here = await site([call('bash', { command: 'node -e 1' })]);
   await here.serve();
   const watching = watch(here);

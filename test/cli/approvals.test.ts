@@ -26,7 +26,7 @@ const CALL = ['  command:', ...COMMAND.split('\n').map((line) => `    ${line}`),
   '\n',
 );
 
-describe('whoever decides sees all that is decided', () => {
+describe('the complete call is shown', () => {
   it('in the list, in show, and in both as JSON', async () => {
     const here = await asking();
     const { stdout } = await here.polypod('approvals');

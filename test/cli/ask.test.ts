@@ -15,7 +15,7 @@ async function sim(script: readonly Answer[], options: SimOptions = {}) {
 const anthropicAt = (url: string) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: KEY });
 
 describe('polypod ask', () => {
-  it('answers from the simulated model without an account, and says so plainly', async () => {
+  it('answers from the simulated model without an account, and says so', async () => {
     const { code, stdout, stderr } = await polypod(['ask', 'What is a pod?']);
     expect(code).toBe(0);
     expect(stdout).toContain('You asked: What is a pod?');
@@ -45,7 +45,7 @@ describe('polypod ask', () => {
     expect(server.requests[0]).toMatchObject({ path: '/v1/chat/completions', body: { model: 'some-model' } });
   });
 
-  it('reads the prompt from stdin, alone or beside words', async () => {
+  it('reads the prompt from stdin, alone or with arguments', async () => {
     const server = await sim([{ parts: [{ text: '1' }] }, { parts: [{ text: '2' }] }]);
     const env = anthropicAt(server.url);
     await polypod(['ask'], { env, input: 'all of it' });
@@ -92,7 +92,7 @@ describe('polypod ask', () => {
     expect(types).toEqual(['status', 'block-start', 'block-delta', 'block-stop', 'usage', 'status']);
   });
 
-  it('tries again when the provider is overloaded, and shows it', async () => {
+  it('retries when the provider is overloaded, and shows it', async () => {
     const fault = { kind: '529', times: 2 } as const;
     const server = await sim([{ parts: [{ text: 'At last.' }], fault }]);
     const { code, stdout, stderr } = await polypod(['ask', 'Hi'], { env: anthropicAt(server.url) });
@@ -109,7 +109,7 @@ describe('polypod ask', () => {
     expect(stderr).toContain('attempt 2 in 1.0 s');
   });
 
-  it('takes a prompt of a megabyte, and -h as a word of one', async () => {
+  it('accepts a prompt of a megabyte, and -h as a word of a prompt', async () => {
     const input = 'word '.repeat(200_000);
     expect((await polypod(['ask', '-q', '--offline', '-'], { input })).code).toBe(0);
     expect((await polypod(['ask', '-q', '--offline', 'what', 'does', '--', '-h', 'mean'])).stdout).toContain(
@@ -128,7 +128,7 @@ describe('polypod ask', () => {
     expect(stderr).toBe('');
   });
 
-  it('ends quietly when its reader has seen enough', async () => {
+  it('exits quietly when its reader closes the pipe', async () => {
     const server = await sim([{ parts: [{ text: generatedText(200_000) }] }]);
     const running = start(['ask', 'Go on'], anthropicAt(server.url));
     await running.hear('a simulated');
@@ -228,7 +228,7 @@ describe('polypod ask explains in one sentence with the next step', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
-  it('a mistake in the configuration, with its line', async () => {
+  it('an invalid configuration, with its line', async () => {
     const home = temporaryDirectory();
     const config = join(home, 'config.yaml');
     writeFileSync(config, 'version: 1\nmodle: x\n');

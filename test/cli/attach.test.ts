@@ -40,7 +40,7 @@ async function shared() {
 }
 
 describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
-  test('shows what another client prompts and approves, and drives the same pod', async () => {
+  test('shows prompts and approvals of another client, and controls the same pod', async () => {
     const { place, id, pane, bob } = await shared();
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
     await pane.see(has('· bob through pod:'));
@@ -60,7 +60,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     expect({ by, door }).toEqual({ by: 'ada', door: 'control' });
   });
 
-  test('a cancel by another is told, and leaving ends nothing', async () => {
+  test('shows a cancel by another client, and exiting cancels nothing', async () => {
     const { place, pane, bob } = await shared();
     await say(pane, 'talk [[sim deltas=3000 delay=10]]');
     await pane.see(has('answering'));
@@ -72,7 +72,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     expect((await place.polypod('status')).code).toBe(0);
   });
 
-  test('goes on by number after the daemon was killed: nothing is missing, nothing is there twice', async () => {
+  test('resumes by event number after the daemon was killed, without gaps or duplicates', async () => {
     const place = await site();
     const first = await place.serve();
     const id = await newPod(place, 'steady');
@@ -100,7 +100,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     expect(counting(pane.all(), 'bob through terminal:')).toBe(1);
   });
 
-  test('reaches a chat that lives in another terminal, without any daemon', async () => {
+  test('attaches to a chat in another terminal without a daemon', async () => {
     const home = newHome();
     const chat = await openChat(home, '--name live');
     await say(chat, 'hello [[sim text=first-said]]');
@@ -123,7 +123,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await other.see((lines) => lines.at(-1) === '$');
   });
 
-  test('what is typed while the daemon is away comes back into the input', async () => {
+  test('input that is sent while the daemon is unreachable returns to the input line', async () => {
     const place = await site();
     const daemon = await place.serve();
     await newPod(place, 'away');
@@ -144,7 +144,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     expect(pane.screen()).toContain('> while down');
   });
 
-  test('a question that stands is shown once to whoever comes, and its answer with who gave it', async () => {
+  test('a pending approval is shown once to each new client, and its decision with the author', async () => {
     const place = await site();
     await place.serve();
     const id = await newPod(place, 'asked');
@@ -165,7 +165,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     expect(counting(panes[0].all(), 'ada approved')).toBe(0);
   });
 
-  test('chat is a guest of the daemon when one is up, and what runs goes on without it', async () => {
+  test('chat uses a running daemon, and its runs continue after it exits', async () => {
     const place = await site();
     await place.serve();
     const pane = await shellIn(place);
@@ -196,7 +196,7 @@ async function ownChat() {
 }
 
 describe('polypod attach without a terminal', () => {
-  it('prints the conversation so far, says what it is given, and leaves when all is quiet', async () => {
+  it('prints the conversation, sends its input, and exits when the pod is idle', async () => {
     const place = await site();
     await place.serve();
     await newPod(place, 'plain');
@@ -208,7 +208,7 @@ describe('polypod attach without a terminal', () => {
     expect(await attach('')).toMatchObject({ code: 0, stdout: '❯ one [[sim text=said]]\n\nsaid\n' });
   });
 
-  it('leaves what is asked to those who can answer, and goes on watching', async () => {
+  it('leaves approvals to clients that can answer, and keeps watching', async () => {
     const place = await site();
     await place.serve();
     const id = await newPod(place, 'left');
@@ -227,7 +227,7 @@ describe('polypod attach without a terminal', () => {
     expect(stdout).toContain('all done');
   });
 
-  it('leaves also what its own prompt leads to', async () => {
+  it('leaves approvals of its own prompt, too', async () => {
     const place = await site();
     await place.serve();
     const id = await newPod(place, 'mine');
@@ -245,7 +245,7 @@ describe('polypod attach without a terminal', () => {
     expect(later.stdout).toContain('⊘ bash node -e 0 denied');
   });
 
-  it('an interrupted chat takes its own run with it, also in the daemon', async () => {
+  it('an interrupted chat cancels its own run, also in the daemon', async () => {
     const place = await site();
     await place.serve();
     const chat = start(['chat', 'talk [[sim deltas=5000 delay=10]]'], place.env);
@@ -259,7 +259,7 @@ describe('polypod attach without a terminal', () => {
     });
   });
 
-  it('ends with what to do when the process that has the session dies', async () => {
+  it('exits with the next step when the process that has the session open dies', async () => {
     const { home, owner, id } = await ownChat();
     const attached = start(['attach', 'owned'], home.env);
     await attached.hear('first-said');
@@ -272,7 +272,7 @@ describe('polypod attach without a terminal', () => {
     );
   });
 
-  it('is what chat --resume does when another process has the session open; run --resume says so', async () => {
+  it('is what chat --resume does when another process has the session open; run --resume reports it', async () => {
     const { home, owner, id } = await ownChat();
     const again = await polypod(['chat', '--offline', '--system', 'Be brief.', '--resume', 'owned'], {
       env: { ...home.env, USER: 'bob' },
@@ -292,7 +292,7 @@ describe('polypod attach without a terminal', () => {
     });
   });
 
-  it('forks in the daemon, and goes on in the copy', async () => {
+  it('forks in the daemon, and continues in the copy', async () => {
     const place = await site();
     await place.serve();
     const id = await newPod(place, 'original');
@@ -311,7 +311,7 @@ describe('polypod attach without a terminal', () => {
     ]);
   });
 
-  it('says what to do when there is nothing to attach to', async () => {
+  it('explains what to do if there is nothing to attach to', async () => {
     const home = newHome();
     const run = (...args: readonly string[]) => polypod(['attach', ...args], { env: home.env });
     expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('attach takes one pod') });

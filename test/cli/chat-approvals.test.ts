@@ -31,7 +31,7 @@ const asks = (text: string) => (lines: readonly string[]) => {
 };
 
 describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
-  test('come one at a time in call order, and y approves the call that is shown', async () => {
+  test('appear one at a time in call order, and y approves the shown call', async () => {
     const here = await site([calls(slow('one'), making('two'), making('three')), says('all done')]);
     const pane = await chatting(here);
     await say(pane, 'go');
@@ -67,7 +67,7 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     expect([made(here, 'one'), made(here, 'two'), made(here, 'three')]).toEqual([true, false, true]);
   });
 
-  test('keys that were typed before a question, or for one that is gone, answer nothing', async () => {
+  test('keys typed before a question, or for a settled one, answer nothing', async () => {
     const here = await site([calls(making('one'), making('two')), says('all done')]);
     await here.serve('--quiet');
     const pane = await chatting(here);
@@ -95,7 +95,7 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     expect([made(here, 'one'), made(here, 'two')]).toEqual([true, true]);
   });
 
-  test('are shown the same to whoever attaches, and the first who decides decides', async () => {
+  test('look the same to every attached client, and the first decision counts', async () => {
     const here = await site([calls(making('one'), making('two')), says('all done')]);
     await here.serve('--quiet');
     const { id } = JSON.parse((await here.polypod('new', '--json', '--cwd', here.project)).stdout) as {
@@ -117,7 +117,7 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
 });
 
 describe.runIf(hasTmux)('the approvals of one turn in polypod run', () => {
-  test('come one at a time in call order, with their number, and what was typed before is no answer', async () => {
+  test('appear one at a time in call order, with their number, and earlier input is not an answer', async () => {
     const here = await site([calls(slow('one'), making('two')), says('all done')]);
     const pane = await shellIn(here, 90, 40);
     startIn(pane, 'run go');

@@ -26,8 +26,8 @@ const ANSWER = `The greeting is friendlier now, and \`node greet.js\` prints it:
 - it says **Hello** instead of *hi*
 - it ends with an exclamation mark`;
 
-describe.runIf(hasTmux)('the screens in docs/chat.md are what one sees', () => {
-  test('an edit, a question, an answer', async () => {
+describe.runIf(hasTmux)('the screens in docs/chat.md match the program', () => {
+  test('an edit, an approval, an answer', async () => {
     const place = await site([
       {
         parts: [
@@ -51,7 +51,7 @@ describe.runIf(hasTmux)('the screens in docs/chat.md are what one sees', () => {
     expect(comparable(pane.screen())).toEqual(shown('answer'));
   });
 
-  test('a pod that another client drives', async () => {
+  test('a pod that another client controls', async () => {
     const place = await site([
       call('bash', { command: 'node -p process.version' }),
       says('It is a recent one.'),

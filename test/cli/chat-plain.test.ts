@@ -12,7 +12,7 @@ function chat(input: string, ...args: readonly string[]) {
 }
 
 describe('polypod chat without a terminal', () => {
-  it('says each line when the one before is done, and prints plainly', async () => {
+  it('sends each line when the previous one is done, and prints plain text', async () => {
     const { code, stdout, stderr } = await chat(
       lines("one [[sim text='**First** answer']]", '', '/mode read-only', "two [[sim text='Second']]"),
     );
@@ -32,7 +32,7 @@ describe('polypod chat without a terminal', () => {
     );
   });
 
-  it('makes the same call for every prompt that asks for it: the loop guard counts within one run', async () => {
+  it('makes the same call for every prompt that requests it: the loop guard counts within one run', async () => {
     const again = calling('ls', { path: '.' }, 'listed');
     const { code, stdout } = await chat(lines(again, again, again, again, again));
     expect(code).toBe(0);
@@ -45,7 +45,7 @@ describe('polypod chat without a terminal', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '❯ hello [[sim text=there]]\n\nthere\n' });
   });
 
-  it('takes the answer to a question from the next line', async () => {
+  it('reads the answer to an approval from the next line', async () => {
     const home = newHome();
     const make = (name: string) => calling('bash', { command: `node -e 0 > ${name}` }, `after ${name}`);
     const { code, stdout } = await polypod(['chat', '--offline', '--cwd', home.project], {
@@ -60,7 +60,7 @@ describe('polypod chat without a terminal', () => {
     expect(readdirSync(home.project)).toEqual(['yes.txt']);
   });
 
-  it('denies what nobody can be asked about, in nobody’s name, and says so by its exit code', async () => {
+  it('denies calls that no one can approve, without the name of the user, and reports it in the exit code', async () => {
     const { code, stdout } = await chat(lines(calling('bash', { command: 'node -e 0' }, 'I could not')));
     expect(code).toBe(2);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
@@ -70,7 +70,7 @@ describe('polypod chat without a terminal', () => {
     expect(stdout).toContain('I could not');
   });
 
-  it('leaves what an earlier run asks when it has no answer to it', async () => {
+  it('leaves approvals of an earlier run pending if it has no answer', async () => {
     const home = newHome();
     const args = ['chat', '--offline', '--cwd', home.project];
     const first = start([...args, '--name', 'kept'], home.env);
@@ -99,7 +99,7 @@ describe('polypod chat without a terminal', () => {
     expect(stdout).toContain('\nfine\n');
   });
 
-  it('suggests what was meant', async () => {
+  it('suggests the closest command', async () => {
     expect((await chat('/modle\n')).stdout).toBe('✗ there is no command /modle; did you mean /model?\n');
   });
 
@@ -112,7 +112,7 @@ describe('polypod chat without a terminal', () => {
     expect((await finished).code).toBe(130);
   });
 
-  it('runs a command of the person, lists sessions, exports, and forks', async () => {
+  it('runs a shell command of the user, lists sessions, exports, and forks', async () => {
     const home = newHome();
     const { code, stdout } = await polypod(['chat', '--offline', '--cwd', home.project], {
       env: home.env,
@@ -137,7 +137,7 @@ describe('polypod chat without a terminal', () => {
     expect(existsSync(join(home.project, 'out.md'))).toBe(true);
   });
 
-  it('goes on with an earlier session, and keeps nothing with --no-session', async () => {
+  it('resumes an earlier session, and stores nothing with --no-session', async () => {
     const home = newHome();
     const run = (input: string, ...args: readonly string[]) =>
       polypod(['chat', '--offline', ...args], { env: home.env, input });
@@ -168,7 +168,7 @@ describe('polypod chat without a terminal', () => {
     expect(stderr).toContain(reason);
   });
 
-  it('tells of an MCP server that fails, also when that comes late', async () => {
+  it('reports an MCP server that fails, also late', async () => {
     const home = newHome();
     const file = join(home.home, 'servers.json');
     writeFileSync(file, JSON.stringify({ mcpServers: { broken: { command: '/not/there' } } }));
@@ -181,7 +181,7 @@ describe('polypod chat without a terminal', () => {
     expect(stdout).toContain('\nho\n');
   });
 
-  it('sends an image that is mentioned', async () => {
+  it('sends a referenced image', async () => {
     const home = newHome();
     writeFileSync(join(home.project, 'dot.png'), Buffer.from('iVBORw0KGgo=', 'base64'));
     const { stdout } = await polypod(['chat', '--offline', '--cwd', home.project], {

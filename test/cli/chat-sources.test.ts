@@ -112,7 +112,7 @@ async function published(script: readonly Answer[]) {
 }
 
 describe('the same pod, watched in process and through a control socket', () => {
-  it('looks the same: messages, thoughts, calls, questions, queue, settings, shell, the end', async () => {
+  it('looks the same: messages, thinking, calls, approvals, queue, settings, shell, the end', async () => {
     const { pod, remote } = await published([
       call('node -e 0'),
       { parts: [{ text: 'Done: **two** 日本' }] },
@@ -152,7 +152,7 @@ describe('the same pod, watched in process and through a control socket', () => 
     expect(known(seen)).toEqual(known(own));
   });
 
-  it('looks the same to one who comes in the middle', async () => {
+  it('looks the same to a client that joins in the middle', async () => {
     const { pod, remote } = await published([
       { parts: [{ text: 'first' }] },
       call('node -e 0'),
@@ -172,7 +172,7 @@ describe('the same pod, watched in process and through a control socket', () => 
     expect(gist(here.prints)).not.toContainEqual(expect.objectContaining({ status: 'waiting' }));
   });
 
-  it('a refusal comes back as one', async () => {
+  it('a rejected command is rejected remotely, too', async () => {
     const { remote } = await published([]);
     const refusal = await remote
       .handle({ type: 'cancel' })

@@ -63,7 +63,7 @@ const notices = (prints: readonly Print[]) =>
   prints.flatMap((print) => (print.type === 'notice' ? [print.text] : []));
 
 describe('the view of a pod', () => {
-  it('streams an answer and folds a thought', () => {
+  it('streams an answer and collapses thinking', () => {
     const { view, prints } = after([
       { type: 'state', state: 'running' },
       { type: 'run-start', runId: 'r1' },
@@ -93,7 +93,7 @@ describe('the view of a pod', () => {
     expect(view.thoughts.size).toBe(0);
   });
 
-  it('shows a call while it runs and as a card with its diff when it is over', () => {
+  it('shows a running call, and a card with its diff when it has ended', () => {
     const call = { callId: 'c1', name: 'edit', arguments: '{}', title: 'edit a.txt' };
     const started = after([
       { type: 'tool-start', call },
@@ -134,14 +134,14 @@ describe('the view of a pod', () => {
     expect(prints).toMatchObject([{ type: 'card', card: { status: shown } }]);
   });
 
-  it('tells who prompted, unless it was oneself', () => {
+  it('shows the author of a prompt, unless it is the local user', () => {
     const said = { type: 'input', origin: 'prompt', item: user('x') } as const;
     expect(after([{ ...said, ...ME }]).prints).toMatchObject([{ from: undefined }]);
     expect(after([{ ...said, by: 'bob', door: 'hld' }]).prints).toMatchObject([{ from: 'bob through hld' }]);
     expect(after([{ ...said, by: 'ada', door: 'pod' }]).prints).toMatchObject([{ from: 'ada through pod' }]);
   });
 
-  it('says nothing of what a person did not say', () => {
+  it('prints nothing for generated prompts', () => {
     const said = { type: 'input', item: user('x') } as const;
     expect(
       after([
@@ -151,7 +151,7 @@ describe('the view of a pod', () => {
     ).toEqual([]);
   });
 
-  it('asks, and tells who decided what and for how long', () => {
+  it('asks, and shows who decided what and for how long', () => {
     const asked = { type: 'approval-request', approval: APPROVAL } as const;
     expect(after([asked])).toMatchObject({
       view: { approvals: [APPROVAL], activity: 'waiting for your answer' },
@@ -192,7 +192,7 @@ describe('the view of a pod', () => {
     expect(said({ status: 'cancelled' })).toEqual(['the approval was withdrawn: bash make']);
   });
 
-  it('keeps what waits, until it is read or taken back', () => {
+  it('keeps queued messages until they are delivered or removed', () => {
     const queued = {
       queueId: 'q1',
       lane: 'steer',
@@ -225,7 +225,7 @@ describe('the view of a pod', () => {
     expect(view.lastRun).toEqual({ runId: 'r', outcome });
   });
 
-  it('adds up what runs have used where nobody tells the sum', () => {
+  it('adds up the usage of runs if no total is sent', () => {
     const outcome = { status: 'finished' } as const;
     const run = {
       type: 'run-end',
@@ -239,7 +239,7 @@ describe('the view of a pod', () => {
     expect(after([{ ...run, conversation: { ...NO_TOTALS, turns: 9 } }]).view.totals.turns).toBe(9);
   });
 
-  it('leaves no call running when its run is over', () => {
+  it('shows no running call after its run has ended', () => {
     const call = { callId: 'c1', name: 'bash', arguments: '{}', title: 'sleep 9' };
     const { view, prints } = after([
       { type: 'tool-start', call },
@@ -253,7 +253,7 @@ describe('the view of a pod', () => {
     ]);
   });
 
-  it('tells what is set otherwise, and by whom', () => {
+  it('shows changed settings and their author', () => {
     const settings = { ...DEFAULT_SETTINGS, mode: 'read-only', name: 'x' } as const;
     const { view, prints } = after([{ type: 'settings', settings, by: 'bob', door: 'rpc' }]);
     expect(notices(prints)).toEqual([
@@ -263,7 +263,7 @@ describe('the view of a pod', () => {
     expect(view.settings).toBe(settings);
   });
 
-  it('forgets the size of the context with the model it belongs to', () => {
+  it('resets the context window when the model changes', () => {
     const settings = { ...DEFAULT_SETTINGS, model: { provider: 'a', modelId: 'b' } };
     expect(after([{ type: 'settings', settings }]).view).toMatchObject({
       model: { provider: 'a', modelId: 'b' },
@@ -271,7 +271,7 @@ describe('the view of a pod', () => {
     });
   });
 
-  it('counts context and cost from answer to answer', () => {
+  it('updates context and cost with every answer', () => {
     const end = { type: 'llm-end', turn: 1, outcome: 'completed', items: [] } as const;
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.25 };
     const { view } = after([
@@ -299,7 +299,7 @@ describe('the view of a pod', () => {
     );
   });
 
-  it('joins in the middle of an answer, a call and a question', () => {
+  it('joins in the middle of an answer, a call and an approval', () => {
     const { view, prints } = after([{ type: 'block-delta', index: 0, delta: { type: 'text', text: 'lo' } }], {
       ...SNAPSHOT,
       state: 'waiting',
@@ -312,7 +312,7 @@ describe('the view of a pod', () => {
   });
 });
 
-describe('what is read and asked', () => {
+describe('input and questions', () => {
   it.each([
     ['/model a/b', { type: 'slash', name: 'model', rest: 'a/b' }],
     ['/quit', { type: 'slash', name: 'quit', rest: '' }],
@@ -325,7 +325,7 @@ describe('what is read and asked', () => {
     expect(inputIn(text)).toEqual(input);
   });
 
-  it('a question shows what would happen: a command, a diff, or the arguments', () => {
+  it('a question shows the effect of a call: a command, a diff, or the arguments', () => {
     const detail = (tool: string, input: object) =>
       questionAbout({ ...APPROVAL, tool, arguments: JSON.stringify(input) }).detail;
     expect(questionAbout(APPROVAL).rule).toBe('bash make …, in this session');
@@ -361,7 +361,7 @@ describe('what is read and asked', () => {
     expect(decisionFor('a', { type: 'later' })).toBeUndefined();
   });
 
-  it('the status line says where one is, and gives up what matters least', () => {
+  it('the status line shows session and state, and omits the least important parts first', () => {
     const settings = { ...DEFAULT_SETTINGS, name: 'tidy', thinking: 'high' } as const;
     const end = { type: 'llm-end', turn: 1, outcome: 'completed', items: [] } as const;
     const { view } = after([

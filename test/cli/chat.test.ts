@@ -35,7 +35,7 @@ function answerIn(pane: Pane, prompt: string): string {
 const withoutSpaces = (text: string) => text.replaceAll(/\s+/g, '');
 
 describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
-  test('a prompt is answered, thoughts and calls are folded, and ctrl-o unfolds them', async () => {
+  test('answers a prompt, collapses thinking and calls, and ctrl-o expands them', async () => {
     const home = newHome();
     writeFileSync(join(home.project, 'notes.txt'), 'alpha\nbeta\n');
     const pane = await openChat(home);
@@ -57,7 +57,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(readFileSync(join(home.project, 'notes.txt'), 'utf8')).toBe('alpha\ngamma\n');
   });
 
-  test('a storm of resizes while it answers leaves nothing twice, and takes nothing away', async () => {
+  test('many resizes during an answer neither duplicate nor remove output', async () => {
     const pane = await openChatOnFullScreen();
     // The answer fits the screen at every width: what scrolls out of it while it is live cannot be erased.
     await say(pane, 'talk [[sim deltas=20 delay=100]]');
@@ -67,7 +67,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(answerIn(pane, '❯ talk [[sim deltas=20 delay=100]]').length).toBeGreaterThan(200);
   });
 
-  test('resizes that are each drawn leave nothing twice, and take nothing away', async () => {
+  test('resizes that are drawn one by one neither duplicate nor remove output', async () => {
     const pane = await openChatOnFullScreen();
     await say(pane, 'talk [[sim deltas=2 delay=3000]]');
     await pane.see(has('answering'));
@@ -80,7 +80,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(answerIn(pane, '❯ talk [[sim deltas=2 delay=3000]]').length).toBeGreaterThan(0);
   });
 
-  test('a question is answered with y, once', async () => {
+  test('y answers an approval once', async () => {
     const home = newHome();
     const pane = await openChat(home);
     await say(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'made it'));
@@ -93,7 +93,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(existsSync(join(home.project, 'made.txt'))).toBe(true);
   });
 
-  test('a question is answered with n and what to do instead, which the model reads', async () => {
+  test('n denies a call with a comment, which the model receives', async () => {
     const home = newHome();
     const pane = await openChat(home);
     await say(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'as you wish'));
@@ -111,7 +111,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(readFileSync(join(home.project, 'out.md'), 'utf8')).toContain('use the write tool');
   });
 
-  test('always means always in this session: the second call is not asked about', async () => {
+  test('always applies to the session: the second call needs no approval', async () => {
     const home = newHome();
     const pane = await openChat(home);
     await say(pane, calling('bash', { command: 'node -e "0" first' }, 'one'));
@@ -124,7 +124,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(counting(pane.all(), '? bash wants to run')).toBe(1);
   });
 
-  test('a call is edited before it runs, and a mistake in it is pointed out', async () => {
+  test('a call can be edited before it runs, and an error in it is shown', async () => {
     const home = newHome();
     const pane = await openChat(home);
     await say(pane, calling('bash', { command: 'node -e 1 wrong' }, 'ran it'));
@@ -148,7 +148,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.all()).toContain('  42');
   });
 
-  test('a question that is put off comes back with /questions', async () => {
+  test('/questions shows a deferred approval again', async () => {
     const pane = await openChat(newHome());
     await say(pane, calling('bash', { command: 'node -e 1' }, 'ran it'));
     await pane.see(has('y yes, once'));
@@ -160,7 +160,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see(has('ran it'));
   });
 
-  test('ctrl-c cancels the run, and what was queued comes back into the input', async () => {
+  test('ctrl-c cancels the run, and queued messages return to the input', async () => {
     const pane = await openChat(newHome());
     await say(pane, 'talk [[sim deltas=2000 delay=10]]');
     await pane.see(has('answering'));
@@ -180,7 +180,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.screen().at(-2)).toBe('  and then rest');
   });
 
-  test('while it works, a message steers it before its next turn', async () => {
+  test('a message during a run steers it before its next turn', async () => {
     const home = newHome();
     const pane = await openChat(home, '--mode full-access');
     await say(pane, calling('bash', { command: 'until [ -e go ]; do sleep 0.05; done' }, 'finished'));
@@ -193,7 +193,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.all()).toContain('❯ say hello [[sim text=steered]]');
   });
 
-  test('an earlier session goes on: by --continue, by its name, and from a list', async () => {
+  test('resumes an earlier session by --continue, by name, and from a list', async () => {
     const home = newHome();
     const pane = await openChat(home, '--name first-one');
     await say(pane, 'remember the heron [[sim text=kept]]');
@@ -221,7 +221,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(statSync(join(home.home, '.local/share/polypod/prompt-history.jsonl')).mode & 0o777).toBe(0o600);
   });
 
-  test('/branch goes back to an earlier prompt, /fork and /resume change the session', async () => {
+  test('/branch returns to an earlier prompt, /fork and /resume change the session', async () => {
     const home = newHome();
     const pane = await openChat(home);
     for (const word of ['one', 'two']) {
@@ -246,7 +246,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.at(-1)?.includes('read-only') === true);
   });
 
-  test('a command of the person is run, and a run of it is cancelled with ctrl-c', async () => {
+  test('runs a shell command of the user, and ctrl-c cancels it', async () => {
     const pane = await openChat(newHome());
     await say(pane, '!echo $((40 + 2))');
     await pane.see((lines) => lines.includes('  42'));
@@ -256,7 +256,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see(has('■ !! sleep 1000 cancelled'));
   });
 
-  test('wide characters keep to 80 columns, whatever the window was in between', async () => {
+  test('wide characters stay within 80 columns after resizes', async () => {
     const pane = await openChat(newHome());
     const text = '日本語のとても長い文章です。ภาษาไทยก็มีด้วย。👩‍👩‍👧‍👦と🇯🇵も。'.repeat(4);
     await say(pane, `言って [[sim text='${text}' size=3]]`);
@@ -277,7 +277,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.all().join('').replaceAll(' ', '')).toContain('日本語のとても長い文章です。');
   });
 
-  test('@ completes a file, / a command and its argument, and an image goes by its path', async () => {
+  test('@ completes a file, / a command and its argument, and the path of an image attaches it', async () => {
     const home = newHome();
     writeFileSync(join(home.project, 'heron.txt'), '');
     const picture = join(home.project, 'a b.png');
@@ -307,7 +307,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.all()).toContain('· with 1 image');
   });
 
-  test('a session in which nothing was said is not kept', async () => {
+  test('a session without messages is removed', async () => {
     const home = newHome();
     const pane = await openChat(home);
     pane.press('C-c');
@@ -318,7 +318,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.includes('[]'));
   });
 
-  test('a session that another process has open is refused, and the chat goes on', async () => {
+  test('a session that another process has open is rejected, and the chat continues', async () => {
     const home = newHome();
     const first = await openChat(home, '--name taken');
     await say(first, 'hello [[sim text=here]]');
@@ -330,7 +330,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.includes('there'));
   });
 
-  test('with --no-session nothing is left behind, prompts neither', async () => {
+  test('--no-session stores neither the session nor the prompts', async () => {
     const home = newHome();
     const pane = await openChat(home, '--no-session');
     await say(pane, 'whisper [[sim text=hushed]]');
@@ -342,7 +342,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.all().join('\n')).not.toContain('--resume');
   });
 
-  test('a run that fails says why, and the chat goes on', async () => {
+  test('a failed run shows the reason, and the chat continues', async () => {
     const pane = await openChat(newHome());
     await say(pane, 'break [[sim fault=401]]');
     await pane.see((lines) => lines.some((line) => line.startsWith('✗ ')));
@@ -351,8 +351,8 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   });
 });
 
-describe.runIf(hasTmux)('polypod chat leaves', () => {
-  test('with the terminal as it was, also when it is told to end', async () => {
+describe.runIf(hasTmux)('polypod chat exits', () => {
+  test('and restores the terminal, also on a signal', async () => {
     const pane = await shellIn(newHome());
     startIn(pane, 'chat --offline & pid=$!; fg >/dev/null');
     await pane.see(isIdle);

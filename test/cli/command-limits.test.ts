@@ -58,7 +58,7 @@ describe.each(USERS)('the limits of commands, as %s,', (_, user) => {
     expect(result).not.toContain('400000000');
   });
 
-  it('stop a command that fills the disk, uses up files or the processor', async () => {
+  it('stop a command that fills the disk, or uses too many files or too much CPU time', async () => {
     const { here, result } = await resultOf('head -c 5000000 /dev/zero > big', user);
     expect(statSync(join(here.project, 'big')).size).toBe(1_000_000);
     expect(result).toContain('a file reached the limit of 1 MB (limits.commands.file_size)');
@@ -67,7 +67,7 @@ describe.each(USERS)('the limits of commands, as %s,', (_, user) => {
     expect(files.result).toContain('used more than 1 seconds of CPU time (limits.commands.cpu)');
   });
 
-  it('are off where the configuration says none', async () => {
+  it('are off if the configuration sets none', async () => {
     const none = 'permissions: { mode: full-access }\nlimits: { commands: { file_size: none } }\n';
     const { result } = await resultOf('ulimit -f', user, none);
     expect(result).toContain('unlimited');

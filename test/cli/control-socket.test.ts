@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { site } from './daemon.ts';
 
 describe('the control socket', () => {
-  it('refuses a session or an agent in a directory that is not there, and makes nothing of it', async () => {
+  it('rejects a session or an agent in a missing directory, and creates nothing', async () => {
     const here = await site();
     await here.serve();
     const link = await here.link();

@@ -51,8 +51,8 @@ const ofVersion =
 
 const COMMANDS = [['status'], ['approvals'], ['new'], ['chat', 'Hello'], ['run', 'Hello']];
 
-describe('a command that meets a daemon of another version', () => {
-  it.each(COMMANDS)('polypod %s says that the daemon is older, and how to restart it', async (...args) => {
+describe('a command that connects to a daemon of another version', () => {
+  it.each(COMMANDS)('polypod %s reports an older daemon, and how to restart it', async (...args) => {
     const home = newHome();
     const called = await otherDaemon(home, beforeHandshake);
     const { code, stdout, stderr } = await polypod(args, { env: home.env });
@@ -63,7 +63,7 @@ describe('a command that meets a daemon of another version', () => {
     expect(called).toEqual(['hello']);
   });
 
-  it('says that the daemon is newer, with its version and process', async () => {
+  it('reports a newer daemon, with its version and process', async () => {
     const home = newHome();
     const called = await otherDaemon(home, ofVersion(2, '9.1.0'));
     const { code, stderr } = await polypod(['status'], { env: home.env });
@@ -117,7 +117,7 @@ describe('a chat that joins a process of another version', () => {
 });
 
 describe('the daemon', () => {
-  it('tells a client of another version its own, and goes on serving the connection', async () => {
+  it('returns its own version to a client of another version, and keeps serving the connection', async () => {
     const here = await site();
     const daemon = await here.serve();
     const socket = connect(controlSocket(dataPathsFrom(here.env)));
@@ -128,7 +128,7 @@ describe('the daemon', () => {
     ]);
   });
 
-  it('has the methods of this version: a change of them needs another version', async () => {
+  it('has the methods of this version: changing them requires a new version', async () => {
     const here = await site();
     await here.serve();
     await expect((await here.link()).call('fly')).rejects.toThrow(

@@ -21,8 +21,8 @@ const PLAIN = brush(false);
 const delta = (text: string): PodFact =>
   ({ type: 'block-delta', index: 0, delta: { type: 'text', text } }) as PodFact;
 
-describe('text from models, tools and clients acts on no terminal', () => {
-  it('as a cell of a table, whose lines stay lines', () => {
+describe('text from models, tools and clients cannot control the terminal', () => {
+  it('as a cell of a table, whose rows stay one line', () => {
     expect(
       table([
         ['name', 'about'],
@@ -94,7 +94,7 @@ describe('text from models, tools and clients acts on no terminal', () => {
     expect(stdout.text).toBe(expected);
   });
 
-  it('as a question of run, which shows all that would be done', async () => {
+  it('as an approval in polypod run, which shows the complete call', async () => {
     const { around, stdin, stderr } = screens(true);
     const answer = askOnTerminal(around, () => {})(
       {
@@ -132,7 +132,7 @@ describe('text from models, tools and clients acts on no terminal', () => {
   });
 });
 
-describe('what is said in the middle of an answer', () => {
+describe('output in the middle of an answer', () => {
   it.each([
     [true, 'half\n an answer\n', 'polypod: lost\npolypod: back\n'],
     [false, 'half an answer\n', '\npolypod: lost\npolypod: back\n'],
@@ -152,7 +152,7 @@ describe('what is said in the middle of an answer', () => {
 });
 
 describe('an entry of the log', () => {
-  it('names the doors in place of all that is known of them', () => {
+  it('names the doors instead of printing all their fields', () => {
     const doors = [
       { name: 'pod', state: 'open', address: '/run/pods' },
       { name: 'hld', state: 'off' },
@@ -175,7 +175,7 @@ describe('a key that is refused', () => {
 });
 
 describe('polypod ls', () => {
-  it('marks what is archived, and says why nothing is shown', async () => {
+  it('marks archived sessions, and explains an empty list', async () => {
     const { polypod: run } = await site();
     expect((await run('ls')).stderr).toContain('no sessions; polypod run starts one');
     const id = (await run('new', '--name', 'old')).stdout.trim();

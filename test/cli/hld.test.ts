@@ -28,7 +28,7 @@ async function hld(env: Site['env'], ...args: readonly string[]): Promise<Runnin
 }
 
 describe('polypod serve and the HLD door', () => {
-  it('answers where clients look, and offline too', async () => {
+  it('listens where clients connect, also offline', async () => {
     const here = await site();
     await here.serve('--offline');
     const path = socketOf(here);
@@ -54,7 +54,7 @@ describe('polypod serve and the HLD door', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('knows the models by the words of Claude Code, and ignores words that name none', async () => {
+  it('resolves the model names of Claude Code, and ignores unknown names', async () => {
     const here = await site([says('One.'), says('Two.')]);
     await here.serve();
     const path = socketOf(here);
@@ -68,7 +68,7 @@ describe('polypod serve and the HLD door', () => {
     expect(readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8')).toContain('gpt-nobody-has');
   });
 
-  it('gives a session the MCP servers that its client names', async () => {
+  it('uses the MCP servers that the client names', async () => {
     const here = await site([call('mcp__everything__get-sum', { a: 2, b: 40 }), says('Done.')]);
     await here.serve();
     const path = socketOf(here);
@@ -84,7 +84,7 @@ describe('polypod serve and the HLD door', () => {
     );
   });
 
-  it('stays closed if the configuration says so', async () => {
+  it('stays closed if it is disabled in the configuration', async () => {
     const here = await site();
     here.configure('doors: { hld: false }\n');
     await here.serve();
@@ -92,7 +92,7 @@ describe('polypod serve and the HLD door', () => {
     expect(existsSync(socketOf(here))).toBe(false);
   });
 
-  it('goes on without the door when another daemon holds the socket, and says so', async () => {
+  it('starts without the door if another daemon uses the socket, and reports it', async () => {
     const here = await site();
     await here.serve();
     const other = join(here.home, 'other');
@@ -110,7 +110,7 @@ describe('polypod serve and the HLD door', () => {
 });
 
 describe('polypod approvals', () => {
-  it('lists what waits, approves it, and denies it with a comment that the model reads', async () => {
+  it('lists pending approvals, approves them, and denies them with a comment that the model receives', async () => {
     const here = await site([
       call('bash', { command: 'touch one.txt' }),
       says('Made.'),
@@ -163,7 +163,7 @@ describe('polypod approvals', () => {
     expect(JSON.stringify(here.sim.requests.at(-1)?.body)).toContain('ada denied this call: Not that one.');
   });
 
-  it('asks for more of an id that means several', async () => {
+  it('rejects an ambiguous id prefix', async () => {
     const here = await site([call('bash', { command: 'touch a' }), call('bash', { command: 'touch b' })]);
     await here.serve();
     const path = socketOf(here);
@@ -183,7 +183,7 @@ describe('polypod approvals', () => {
     });
   });
 
-  it('says what to do without a daemon, and about words that it does not know', async () => {
+  it('explains what to do without a daemon, and rejects unknown actions', async () => {
     const here = await site();
     expect(await here.polypod('approvals')).toMatchObject({
       code: 3,
@@ -201,7 +201,7 @@ describe('polypod approvals', () => {
 });
 
 describe('polypod hld', () => {
-  it('is the HLD daemon alone, and ends cleanly', async () => {
+  it('serves only HLD, and stops cleanly', async () => {
     const here = await site([says('Hello.')]);
     // It is what was asked for: the configuration closes the door of serve.
     here.configure('doors: { hld: false }\n');
@@ -220,7 +220,7 @@ describe('polypod hld', () => {
     expect(existsSync(join(here.dataDirectory, 'daemon.lock'))).toBe(false);
   });
 
-  it('ends cleanly while a session runs, which is then interrupted and can be gone on with', async () => {
+  it('stops cleanly during a run, which is interrupted and can be resumed', async () => {
     const here = await site([
       { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } },
       says('On.'),
@@ -239,7 +239,7 @@ describe('polypod hld', () => {
     await ear.hearStatus(child.session_id, 'completed');
   });
 
-  it('exits with 1 beside a daemon that holds the socket, and leaves it alone', async () => {
+  it('exits with 1 if a daemon uses the socket, and does not disturb it', async () => {
     const here = await site();
     await here.serve();
     const path = socketOf(here);
@@ -251,7 +251,7 @@ describe('polypod hld', () => {
     expect(await (await Client.open(path)).call('health')).toMatchObject({ status: 'ok' });
   });
 
-  it('exits with 1 when the data directory has a daemon already', async () => {
+  it('exits with 1 if a daemon uses the data directory', async () => {
     const here = await site();
     here.configure('doors: { hld: false }\n');
     await here.serve();
@@ -260,7 +260,7 @@ describe('polypod hld', () => {
     expect(stderr).toContain(`a daemon is up already on ${here.dataDirectory}`);
   });
 
-  it('listens where it is told, in place of a socket that nobody uses any more', async () => {
+  it('listens on the given path, and replaces a stale socket', async () => {
     const here = await site();
     const directory = join(here.home, 'sockets');
     mkdirSync(directory, { mode: 0o700 });

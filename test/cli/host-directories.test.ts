@@ -17,7 +17,7 @@ describe('the directory for the sessions of a working directory', () => {
     expect(xcshDirectoryName(cwd, { home: '/home/ada', temporary: '/var/tmp' })).toBe(xcsh);
   });
 
-  it('is where the variables of the host say', () => {
+  it('is set by the variables of the host', () => {
     const HOME = '/home/ada';
     const cwd = '/home/ada/code';
     const sessions = (env: Readonly<Record<string, string>>): unknown =>
@@ -35,7 +35,7 @@ describe('the directory for the sessions of a working directory', () => {
     expect(dataPaths.dataDirectory).toBe('/agent/polypod');
   });
 
-  it('is the one of xcsh where only that is there', () => {
+  it('is that of xcsh if only that one exists', () => {
     const [agent, cwd] = [temporaryDirectory(), temporaryDirectory()];
     mkdirSync(join(agent, 'sessions', '-'), { recursive: true });
     const env = { HOME: cwd, PI_CODING_AGENT_DIR: agent };

@@ -30,7 +30,7 @@ const socketsOf = ({ env }: Pick<Home, 'env'>): readonly string[] =>
   readdirSync(hostSockets(dataPathsFrom(env)));
 
 describe('a chat that hosts its session itself', () => {
-  it('has a control socket for its user only, as long as it runs', async () => {
+  it('has a control socket for its user only, while it runs', async () => {
     const home = newHome();
     const chat = await owner(home);
     const path = hostSocket(dataPathsFrom(home.env), chat.child.pid ?? 0);
@@ -50,7 +50,7 @@ describe('a chat that hosts its session itself', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('refuses what only a daemon can do, and sessions that it does not have open', async () => {
+  it('rejects methods of the daemon, and sessions that it does not have open', async () => {
     const home = newHome();
     const other = (await polypod(['new', '--cwd', home.project], { env: home.env })).stdout.trim();
     const chat = await owner(home);
@@ -68,7 +68,7 @@ describe('a chat that hosts its session itself', () => {
     });
   });
 
-  it('leaves a socket behind when it is killed, which the next one removes', async () => {
+  it('leaves a stale socket when it is killed, which the next process removes', async () => {
     const home = newHome();
     const killed = await owner(home);
     killed.child.kill('SIGKILL');
@@ -91,7 +91,7 @@ describe('the daemon', () => {
 });
 
 describe('polypod run', () => {
-  it('works where no socket can be opened', async () => {
+  it('works if no socket can be opened', async () => {
     const home = newHome();
     mkdirSync(join(dataPathsFrom(home.env).runtimeDirectory), { recursive: true, mode: 0o755 });
     const { code, stdout } = await polypod(['run', '--offline', 'x [[sim text=done]]'], { env: home.env });

@@ -94,14 +94,14 @@ describe('a chat that joins a session of another process', () => {
     await expect.poll(async () => (await onlySession(home)).name, SOON).toBeUndefined();
   });
 
-  test('asks that process which model a word means', async () => {
+  test('resolves a model name in that process', async () => {
     const home = newHome();
     await owner(home);
     const place = await joined(home);
     expect(await place.model('offline')).toEqual({ provider: 'sim', modelId: 'offline' });
   });
 
-  test('finds it by the path of the socket of the pod, too', async () => {
+  test('finds it by the socket path of the pod, too', async () => {
     const home = newHome();
     await owner(home);
     const socket = join(dataPathsFrom(home.env).runtimeDirectory, 'pods', 'owned.sock');
@@ -113,7 +113,7 @@ describe('a chat that joins a session of another process', () => {
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-said') });
   });
 
-  test('goes on in the daemon when that process ends', async () => {
+  test('continues in the daemon when that process ends', async () => {
     const here = await site();
     await here.serve();
     const first = await owner(here);

@@ -13,7 +13,7 @@ interface Listed {
 }
 
 describe('polypod keys', () => {
-  it('shows a new key once, keeps its hash only, and lists and revokes it', async () => {
+  it('prints a new key once, stores only its hash, lists and revokes it', async () => {
     const here = await agentSite();
     const file = join(here.dataDirectory, 'tasks/keys.json');
     expect(await here.polypod('keys', 'list')).toMatchObject({ code: 0, stdout: '' });
@@ -75,7 +75,7 @@ describe('polypod keys', () => {
     expect((await here.polypod('keys', 'list')).stdout).toMatch(/revoked \d+ s ago/);
   });
 
-  it('are known to an agent that is up at once, and with one that is revoked its streams end', async () => {
+  it('apply immediately to a running agent, and a revoked key ends its streams', async () => {
     const here = await agentSite([says('Hello.'), says('Again.')]);
     await here.agent();
     const own = here.client();
@@ -98,7 +98,7 @@ describe('polypod keys', () => {
     await kept.hear('run_end');
   });
 
-  it('are lost to nobody when many change them at once', async () => {
+  it('are not lost when many processes change them at once', async () => {
     const here = await agentSite();
     const first = await here.newKey('--owner', 'first');
     const names = Array.from({ length: 8 }, (_, at) => `owner-${at}`);
@@ -112,7 +112,7 @@ describe('polypod keys', () => {
     expect(readdirSync(join(here.dataDirectory, 'tasks'))).toEqual(['keys.json']);
   });
 
-  it('are refused with the next step when something is wrong, and nothing is changed', async () => {
+  it('reject invalid arguments with the next step, and change nothing', async () => {
     const here = await agentSite();
     const key = await here.newKey();
     const id = key.split('_')[1] ?? '';

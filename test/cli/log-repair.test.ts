@@ -38,7 +38,7 @@ const cwdOf = (bytes: Buffer): string =>
 const copiesIn = (directory: string) => readdirSync(directory).filter((name) => name.includes('.damaged-'));
 
 describe('polypod log repair', () => {
-  it('restores a flipped byte, keeps the damaged file, and has nothing to do the second time', async () => {
+  it('restores a flipped byte, keeps the damaged file, and finds nothing the second time', async () => {
     const { polypod: run, file, directory, bytes } = await kept();
     const damaged = flipped(bytes, Math.floor(bytes.length / 2));
     writeFileSync(file, damaged);
@@ -69,7 +69,7 @@ describe('polypod log repair', () => {
     expect(copiesIn(directory)).toHaveLength(1);
   });
 
-  it('shows what is lost, for people and as JSON, and leaves a session that goes on', async () => {
+  it('shows the losses, for people and as JSON, and leaves a session that can be resumed', async () => {
     const { polypod: run, file, lines, sim } = await kept();
     const result = lines.findIndex((line) => line.includes('"role":"toolResult"'));
     const broken = `${lines[result]?.slice(0, 90)}\n`;
@@ -93,7 +93,7 @@ describe('polypod log repair', () => {
     expect(JSON.stringify(sim.requests.at(-1)?.body)).toContain('The result of this call is lost');
   });
 
-  it('repairs whatever verify and doctor find, and the session goes on', async () => {
+  it('repairs everything that verify and doctor find, and the session can be resumed', async () => {
     const { polypod: run, file, lines, bytes, directory } = await kept();
     const damages: readonly (readonly [string, number, string])[] = [
       ['trailing garbage', 1, `${lines.join('')}\0\0garbage\n`],
@@ -119,7 +119,7 @@ describe('polypod log repair', () => {
     expect(await run('run', '-q', '-r', 'kept', 'Go on')).toMatchObject({ code: 0, stdout: 'Yes.\n' });
   });
 
-  it('refuses while the session is open', async () => {
+  it('fails while the session is open', async () => {
     const place = await kept();
     const daemon = await place.serve();
     const id = /([^/]+)\.jsonl$/.exec(place.file)?.[1] ?? '';
@@ -137,7 +137,7 @@ describe('polypod log repair', () => {
     expect((await place.polypod('log', 'repair', 'kept')).code).toBe(0);
   });
 
-  it('says which files it does not repair, and what it needs', async () => {
+  it('reports files that it cannot repair, and missing arguments', async () => {
     const { polypod: run, home, dataDirectory } = await kept();
     writeFileSync(join(home, 'notes.txt'), 'no session\n');
     const feeds = join(dataDirectory, 'feeds');
@@ -160,7 +160,7 @@ describe('polypod log repair', () => {
 });
 
 describe('a damaged session file', () => {
-  it('is left as it is by every command and door, which all name the line and the repair', async () => {
+  it('is changed by no command or door, and all report the line and the repair', async () => {
     const place = await kept();
     const { file, lines, project, env } = place;
     const damaged = Buffer.from(lines.filter((_, at) => at !== 5).join(''));

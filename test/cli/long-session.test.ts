@@ -55,7 +55,7 @@ function longSession(cwd: string): Buffer {
 }
 
 describe('a session of 20,000 entries', () => {
-  it('works in every command and at every door', async () => {
+  it('works with every command and door', async () => {
     const place = await site([says('Rpc.'), says('A summary.'), says('Chat.')]);
     const { dataDirectory, env, home, project } = place;
     const directory = join(dataDirectory, 'sessions');

@@ -50,7 +50,7 @@ describe.each(['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
   },
 );
 
-it('a second signal does not wait, and leaves no process of a tool either', async () => {
+it('a second signal exits at once, and also leaves no tool process', async () => {
   const mark = token();
   const command = `trap '' TERM; (env -i sleep ${mark} &); sleep ${mark}`;
   const here = await site([call('bash', { command }), says('x')]);
@@ -62,7 +62,7 @@ it('a second signal does not wait, and leaves no process of a tool either', asyn
   expect(survivorsOf(mark)).toEqual([]);
 });
 
-it('serve goes on after SIGHUP and leaves no process of a tool when it ends', async () => {
+it('serve continues after SIGHUP and leaves no tool process when it ends', async () => {
   const mark = token();
   const here = await site([call('bash', { command: `sleep ${mark} & sleep ${mark}` }), says('x')]);
   here.configure(`${PLAIN}shutdown_grace: 10ms\n`);
@@ -103,7 +103,7 @@ describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
   });
 });
 
-it('a process that only has the recorded number is left alone', async () => {
+it('a process that reuses a recorded pid is not ended', async () => {
   const here = await site();
   const bystander = start(['sim', '--port', '0'], here.env);
   await bystander.hear('http');

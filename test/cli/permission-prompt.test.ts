@@ -23,7 +23,7 @@ async function asked(isForAll: boolean, isAlone: boolean) {
 }
 
 describe('a run without a person', () => {
-  it('denies in nobody’s name what it may not do, when it is alone or shall ask nobody', async () => {
+  it('denies calls without the name of the user, if it is alone or headless', async () => {
     for (const [isForAll, isAlone] of [
       [false, true],
       [true, false],
@@ -35,12 +35,12 @@ describe('a run without a person', () => {
     }
   });
 
-  it('leaves it to others who are at the pod', async () => {
+  it('leaves them to other clients of the pod', async () => {
     expect(await asked(false, false)).toEqual({ told: ['left make'], answer: undefined });
   });
 });
 
-describe('company', () => {
+describe('another client', () => {
   const me = { by: 'ada', door: 'control' };
   const cancel = (by: string, door: string): PodEvent => ({
     type: 'commanded',
@@ -50,7 +50,7 @@ describe('company', () => {
     door,
   });
 
-  it('is whoever does something by another name or door, and is a person or program', () => {
+  it('is a person or program with another name or door', () => {
     expect(isFromAnotherClient(cancel('ada', 'control'), me)).toBe(false);
     expect(isFromAnotherClient(cancel('bob', 'control'), me)).toBe(true);
     expect(isFromAnotherClient(cancel('ada', 'hld'), me)).toBe(true);

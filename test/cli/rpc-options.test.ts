@@ -15,7 +15,7 @@ describe('the command line of RPC mode', () => {
     expect(isRpcMode(line.split(' '))).toBe(isMeant);
   });
 
-  it('takes texts that begin with a dash, and joined values', () => {
+  it('accepts texts that begin with a dash, and values after an equals sign', () => {
     const options = readRpcOptions([
       '--append-system-prompt',
       '- be brief',
@@ -73,7 +73,7 @@ describe('the command line of RPC mode', () => {
   });
 });
 
-describe('the model that is asked for', () => {
+describe('the selected model', () => {
   it.each([
     [{}, {}],
     [{ model: 'gpt-6' }, { reference: 'gpt-6' }],

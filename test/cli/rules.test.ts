@@ -90,7 +90,7 @@ describe('a rule made with "always" (built program)', () => {
     });
   });
 
-  it('of the local user is not one of the owner whose task it was', async () => {
+  it('of the local user does not apply to the owner of the task', async () => {
     const here = await agentSite();
     await here.agent();
     const ada = here.client(await here.newKey('--owner', 'one', '--scope', 'submit,read,admin'));

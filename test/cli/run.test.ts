@@ -50,7 +50,7 @@ describe('polypod run', () => {
     expect(stderr).toContain('+hello world');
   });
 
-  it('tells the model about the project, and sends no key to its tools', async () => {
+  it('sends project information to the model, and no key to its tools', async () => {
     const { run, sim } = await project([call('bash', { command: 'env' }), says('Seen.')], {
       'AGENTS.md': 'Use tabs.',
     });
@@ -62,7 +62,7 @@ describe('polypod run', () => {
     expect(second).not.toContain('sk-test');
   });
 
-  it('headless: what needs permission is denied, the model is told, and the exit code says so', async () => {
+  it('headless: denies calls that need approval, reports it to the model and in the exit code', async () => {
     const { run, directory, sim } = await project([
       call('bash', { command: 'touch made' }),
       says('I may not.'),
@@ -94,7 +94,7 @@ describe('polypod run', () => {
     expect(existsSync(join(directory, 'x'))).toBe(false);
   });
 
-  it('never leaves its directory unasked', async () => {
+  it('never leaves its directory without approval', async () => {
     const { run, home } = await project([
       call('write', { path: '../outside.txt', content: 'x' }),
       says('Ok.'),
@@ -103,7 +103,7 @@ describe('polypod run', () => {
     expect(existsSync(join(home, 'outside.txt'))).toBe(false);
   });
 
-  it('shows no tracked secret without asking, and follows no link out of the project', async () => {
+  it('shows no tracked secret without approval, and follows no link out of the project', async () => {
     const { run, directory, home, sim } = await project([
       call('bash', { command: 'git diff HEAD' }),
       says('No.'),
@@ -186,7 +186,7 @@ describe('polypod run', () => {
     expect(code).toBe(expected);
   });
 
-  it('Ctrl-C while a command runs ends the command and the run', async () => {
+  it('Ctrl-C ends a running command and the run', async () => {
     const mark = token();
     const command = `sleep ${mark} & echo begun > begun; wait`;
     const { directory, env } = await project([call('bash', { command }), says('x')]);
@@ -232,7 +232,7 @@ describe('polypod run', () => {
 });
 
 describe('the session of a run', () => {
-  it('is named on stderr, is listed, and can be gone on with', async () => {
+  it('is named on stderr, is listed, and can be resumed', async () => {
     const { polypod: run, sim, project } = await site([says('Ada it is.'), says('You are Ada.')]);
     const first = await run('run', '-C', project, '-m', 'anthropic/x', '-n', 'names', 'I am Ada');
     const [, id = ''] = /^polypod: session ([0-9a-f-]{36})\n/.exec(first.stderr) ?? [];
@@ -247,7 +247,7 @@ describe('the session of a run', () => {
     expect((await run('log', 'verify')).code).toBe(0);
   });
 
-  it('is not kept with --no-session', async () => {
+  it('is not stored with --no-session', async () => {
     const { polypod: run, project, dataDirectory } = await site([call('ls', {}), says('Gone.')]);
     const { code, stdout, stderr } = await run(
       'run',
@@ -305,8 +305,8 @@ async function interrupted() {
   return { daemon, running, serve };
 }
 
-describe('polypod run with a daemon up', () => {
-  it('has its agent in the daemon, and prints and exits as without one', async () => {
+describe('polypod run with a running daemon', () => {
+  it('runs its agent in the daemon, with the same output and exit code', async () => {
     const script = [call('read', { path: 'a.txt' }), says('Read.')];
     const { serve, polypod: run, project, link } = await site([...script, ...script]);
     writeFileSync(join(project, 'a.txt'), 'hello\n');
@@ -321,7 +321,7 @@ describe('polypod run with a daemon up', () => {
     expect(await (await link()).call('status')).toMatchObject({ pods: { live: 1 }, sessions: 2 });
   });
 
-  it('denies what nobody can be asked about, and explains what a provider refuses', async () => {
+  it('denies calls that no one can approve, and explains provider errors', async () => {
     const {
       serve,
       polypod: run,
@@ -344,7 +344,7 @@ describe('polypod run with a daemon up', () => {
     expect(refused.stderr).toMatch(/check the key: it comes from ANTHROPIC_API_KEY/);
   });
 
-  it('says that the daemon was stopped under it', async () => {
+  it('reports that the daemon was stopped during the run', async () => {
     const place = await site([call('bash', { command: 'sleep 300' })]);
     place.configure('version: 1\nshutdown_grace: 0s\n');
     await place.serve();
@@ -378,7 +378,7 @@ describe('polypod run with a daemon up', () => {
     expect((await run('status')).stdout).toContain('runs    0 of');
   });
 
-  it('ends with what to do when the daemon goes away during the run, and does not come back', async () => {
+  it('exits with the next step if the daemon ends during the run and does not restart', async () => {
     const { daemon, running } = await interrupted();
     daemon.child.kill('SIGKILL');
     const { code, stderr } = await running.finished;
@@ -388,7 +388,7 @@ describe('polypod run with a daemon up', () => {
     );
   });
 
-  it('goes on by number when the daemon is back, and tells how the run ended', async () => {
+  it('resumes by event number when the daemon restarts, and reports how the run ended', async () => {
     const { daemon, running, serve } = await interrupted();
     daemon.child.kill('SIGKILL');
     await running.hear('the connection to the daemon is lost');
@@ -400,7 +400,7 @@ describe('polypod run with a daemon up', () => {
     expect(stderr.match(/sleep 300/g)).toHaveLength(1);
   });
 
-  it('is left with Ctrl-C while the daemon is away', async () => {
+  it('exits on Ctrl-C while the daemon is unreachable', async () => {
     const { daemon, running } = await interrupted();
     daemon.child.kill('SIGKILL');
     await running.hear('the connection to the daemon is lost');
@@ -408,7 +408,7 @@ describe('polypod run with a daemon up', () => {
     expect((await running.finished).code).toBe(130);
   });
 
-  it('--offline, --sandbox and --no-session work with one up as well', async () => {
+  it('--offline, --sandbox and --no-session also work with a running daemon', async () => {
     const { serve, polypod: run, project, link } = await site();
     await serve();
     const offline = await run('run', '-C', project, '--offline', '-q', 'Hello');
@@ -428,7 +428,7 @@ const hasScript = (() => {
 })();
 
 describe.skipIf(!hasScript)('polypod run on a terminal', () => {
-  it('asks, obeys the answer, and remembers "always"', async () => {
+  it('asks, follows the answer, and remembers "always"', async () => {
     const touch = (name: string) => call('bash', { command: `touch ${name}` });
     const { directory, env } = await project([
       touch('one'),
@@ -452,7 +452,7 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
     expect(running.seen()).toContain('4 turns · 3 calls');
   });
 
-  it('leaves a question that another client of the daemon has answered', async () => {
+  it('closes a question that another client of the daemon has answered', async () => {
     const { env, serve, project, pod } = await site([call('bash', { command: 'touch made' }), says('Made.')]);
     await serve();
     const line = [
@@ -479,7 +479,7 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
     expect(existsSync(join(project, 'made'))).toBe(true);
   });
 
-  it('shows a status line while it works, and leaves none behind', async () => {
+  it('shows a status line while it works, and clears it at the end', async () => {
     const slow: Answer = { parts: [{ text: generatedText(60) }], pace: { delayMs: 60, chunkSize: 8 } };
     const { directory, env } = await project([call('bash', { command: 'sleep 0.5' }), slow]);
     const line = [

@@ -216,7 +216,7 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
     },
   );
 
-  test('is as harmless in polypod hld and in --mode rpc', async () => {
+  test('is as limited in polypod hld and in --mode rpc', async () => {
     const fileFacts = await groundOf(identity, [...attack(), ...attack()], (home) => ({
       workspace: join(home, 'p'),
     }));
@@ -242,7 +242,7 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
     expect(fileFacts.result()).toEqual(HARMLESS);
   });
 
-  test('plants nothing that runs later, and git init asks', async () => {
+  test('leaves nothing that other programs run later, and git init needs approval', async () => {
     const scripts = {
       'plant.sh':
         'git init -q . ; git config core.fsmonitor ./evil; echo evil > .envrc; mkdir -p .husky; echo evil > .husky/pre-commit',
@@ -285,7 +285,7 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
     expect(readFileSync(join(workspace, 'repo/b.txt'), 'utf8')).toBe('b\n');
   });
 
-  test('commits with the name of the user, and works with node, npm and python', async () => {
+  test('commits with the name of the user, and runs node, npm and python', async () => {
     const script = [
       call('bash', {
         command: "node -e \"fs.writeFileSync('a.txt', 'a')\" && npm --version && python3 --version",
@@ -308,7 +308,7 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
   });
 });
 
-test.runIf(bubblewrapWorks)('a daemon that cannot sandbox says so at its start', async () => {
+test.runIf(bubblewrapWorks)('a daemon without a working sandbox fails at its start', async () => {
   const home = homeOf({});
   const env = {
     HOME: home,

@@ -16,7 +16,7 @@ const slow = (words: number, delayMs: number): Answer => ({
 const logOf = (dataDirectory: string) => readFileSync(join(dataDirectory, 'logs/polypod.log'), 'utf8');
 
 describe('polypod serve', () => {
-  it('is ready, is seen by status, and stop waits until it is gone', async () => {
+  it('starts, appears in status, and stop waits for its end', async () => {
     const { serve, polypod: run, dataDirectory } = await site();
     const daemon = await serve();
     const { pid, socket } = JSON.parse(daemon.heard().stdout) as { pid: number; socket: string };
@@ -37,7 +37,7 @@ describe('polypod serve', () => {
     expect(await run('stop')).toMatchObject({ code: 0, stderr: expect.stringContaining('no daemon is up') });
   });
 
-  it('refuses to be the second on a data directory, and tells who is the first', async () => {
+  it('fails on a data directory in use, and names the other process', async () => {
     const { serve, polypod: run, dataDirectory } = await site();
     const first = await serve();
     const second = await run('serve');
@@ -51,7 +51,7 @@ describe('polypod serve', () => {
     expect((await run('status')).code).toBe(0);
   });
 
-  it('goes to the background with --detach and comes back ready', async () => {
+  it('runs in the background with --detach, and returns when it is ready', async () => {
     const { polypod: run, home } = await site();
     const other = join(home, 'other');
     const detached = await run('serve', '--detach', '--json', '--data-dir', other);
@@ -70,7 +70,7 @@ describe('polypod serve', () => {
     expect((await run('status', '--data-dir', other)).code).toBe(3);
   });
 
-  it('takes the place of one that was killed: its lock and its socket are nobody’s', async () => {
+  it('replaces a killed daemon: takes over its lock and socket', async () => {
     const { serve, polypod: run } = await site();
     const killed = await serve();
     killed.child.kill('SIGKILL');
@@ -83,7 +83,7 @@ describe('polypod serve', () => {
     expect((await run('status')).code).toBe(0);
   });
 
-  it('tells mistakes in the configuration with their line, and starts nothing', async () => {
+  it('reports configuration errors with their line, and does not start', async () => {
     const { configure, polypod: run, dataDirectory } = await site();
     configure(
       'version: 1\ndoors:\n  pdo: true\nlimits: { runs: 0 }\nshutdown_grace: soon\nlog: { level: wran }\ndurability: ful\n',
@@ -103,7 +103,7 @@ describe('polypod serve', () => {
     expect(existsSync(dataDirectory)).toBe(false);
   });
 
-  it('refuses a log level there is not', async () => {
+  it('rejects an unknown log level', async () => {
     const { env } = await site();
     const wrong = await polypod(['serve'], { env: { ...env, POLYPOD_LOG_LEVEL: 'loud' } });
     expect(wrong).toMatchObject({
@@ -112,7 +112,7 @@ describe('polypod serve', () => {
     });
   });
 
-  it('cannot use a data directory that is a file', async () => {
+  it('fails if the data directory is a file', async () => {
     const { polypod: run, home } = await site();
     const file = join(home, 'file');
     writeFileSync(file, '');
@@ -123,7 +123,7 @@ describe('polypod serve', () => {
     );
   });
 
-  it.skipIf(process.getuid?.() === 0)('cannot use a data directory that is read-only', async () => {
+  it.skipIf(process.getuid?.() === 0)('fails if the data directory is read-only', async () => {
     const { polypod: run, home } = await site();
     const directory = join(home, 'locked');
     mkdirSync(directory, { mode: 0o500 });
@@ -132,7 +132,7 @@ describe('polypod serve', () => {
     expect(stderr).toContain('cannot be used: permission is denied');
   });
 
-  it('says so when the path of its socket is too long', async () => {
+  it('reports a socket path that is too long', async () => {
     const deep = join(temporaryDirectory(), 'x'.repeat(100));
     const { code, stderr } = await polypod(['serve', '--data-dir', deep], {});
     expect(code).toBe(2);
@@ -143,7 +143,7 @@ describe('polypod serve', () => {
     expect(existsSync(join(deep, 'daemon.lock'))).toBe(false);
   });
 
-  it('tells of pods whose sockets would be too long, and serves them all the same', async () => {
+  it('reports pods whose socket paths are too long, and serves them without sockets', async () => {
     const place = await site([says('Hello!')]);
     const deep = join(place.home, 'x'.repeat(80 - place.home.length));
     const daemon = await place.serve('--data-dir', deep);
@@ -155,7 +155,7 @@ describe('polypod serve', () => {
     );
   });
 
-  it('keeps a door closed that the configuration closes', async () => {
+  it('does not open a door that the configuration disables', async () => {
     const { configure, serve, polypod: run, link } = await site();
     configure('doors: { pod: false }\n');
     await serve();
@@ -182,7 +182,7 @@ describe('polypod serve', () => {
 });
 
 describe('the metrics of a daemon', () => {
-  it('count what was done, and what was refused at which door', async () => {
+  it('count runs, and rejected requests by door', async () => {
     const place = await site([call('ls', {}), says('Done.')]);
     await place.serve();
     const id = await newPod(place);
@@ -209,8 +209,8 @@ describe('the metrics of a daemon', () => {
   });
 });
 
-describe('a daemon that is told to stop', () => {
-  it('lets a run end that ends in time', async () => {
+describe('a stopping daemon', () => {
+  it('waits for a run that ends in time', async () => {
     const place = await site([slow(20, 20)]);
     const daemon = await place.serve();
     const id = await writing(place);
@@ -229,7 +229,7 @@ describe('a daemon that is told to stop', () => {
     expect(await lastRun(place, id)).toBe('cancelled');
   });
 
-  it('keeps a run that waits for an approval, and goes on with it when it is back', async () => {
+  it('keeps a run that waits for approval, and continues it after a restart', async () => {
     const place = await site([call('bash', { command: 'touch made' }), says('Made.')]);
     const { serve, pod, project } = place;
     const daemon = await serve();
@@ -249,7 +249,7 @@ describe('a daemon that is told to stop', () => {
     expect(existsSync(join(project, 'made'))).toBe(true);
   });
 
-  it('answers those who ask while it stops, and refuses new work', async () => {
+  it('answers requests while it stops, and rejects new work', async () => {
     const place = await site([slow(5000, 50)]);
     // Until the test ends the run.
     place.configure('shutdown_grace: 10m\n');
@@ -267,8 +267,8 @@ describe('a daemon that is told to stop', () => {
   });
 });
 
-describe('a daemon that was killed', () => {
-  it('marks the run that it left when it is back', async () => {
+describe('a killed daemon', () => {
+  it('marks its interrupted run after a restart', async () => {
     const place = await site([slow(5000, 50)]);
     const daemon = await place.serve();
     const id = await writing(place);
@@ -281,8 +281,8 @@ describe('a daemon that was killed', () => {
   });
 });
 
-describe('a hang-up', () => {
-  it('has the daemon read its configuration again, for the next run of a pod that is up', async () => {
+describe('SIGHUP', () => {
+  it('makes the daemon reload its configuration for the next run of a loaded pod', async () => {
     const touch = call('bash', { command: 'touch made' });
     const place = await site([touch, says('No.'), touch, says('Yes.')]);
     const { configure, serve, pod, project } = place;
@@ -303,7 +303,7 @@ describe('a hang-up', () => {
     expect(existsSync(join(project, 'made'))).toBe(true);
   });
 
-  it('says what needs a restart, and with a mistake in the file changes nothing', async () => {
+  it('reports what needs a restart, and an invalid file changes nothing', async () => {
     const { configure, serve, dataDirectory, link } = await site();
     const daemon = await serve();
     configure(
@@ -348,7 +348,7 @@ describe('the control socket', () => {
     expect(status).toMatchObject({ result: { state: 'ready' } });
   });
 
-  it('gives a link to the pod door when its first line asks for a pod, also one that sleeps', async () => {
+  it('hands a connection to the pod door if its first line names a pod, also one that is not loaded', async () => {
     const place = await site([says('Hello!')]);
     const { home } = place;
     const id = await newPod(place, '--name', 'sleeper');

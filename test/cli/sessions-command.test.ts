@@ -30,7 +30,7 @@ describe('polypod sessions', () => {
     expect(JSON.parse((await here.polypod('sessions', ...json)).stdout)).toMatchObject([{ name: 'one' }]);
   });
 
-  it('shows all that is known of a session, also without a daemon', async () => {
+  it('shows all facts about a session, also without a daemon', async () => {
     const here = await site([says('It is a teapot.')]);
     await here.serve();
     const id = await prompted(here, 'What is it?', '--name', 'teapot');
@@ -52,7 +52,7 @@ describe('polypod sessions', () => {
     ]);
   });
 
-  it('shows what a session waits for, and why the last run failed', async () => {
+  it('shows the pending approval, and why the last run failed', async () => {
     const here = await site([
       call('bash', { command: 'node -e 1' }),
       { parts: [{ text: 'x' }], fault: { kind: '401' } },
@@ -68,7 +68,7 @@ describe('polypod sessions', () => {
     expect(shown.stdout).toMatch(/run +failed: \S+/);
   });
 
-  it('continues a session in a child of its own, which knows what was said', async () => {
+  it('continues a session in a child, which has the conversation', async () => {
     const here = await site([says('One.'), says('Two.')]);
     await here.serve();
     const parent = await prompted(here, 'First', '--name', 'origin');
@@ -87,7 +87,7 @@ describe('polypod sessions', () => {
     ]);
   });
 
-  it('continues a session that runs once that is interrupted, and one that is archived out of the archive', async () => {
+  it('interrupts a running session before it continues it, and restores an archived one', async () => {
     const here = await site([STALLS, says('On.')]);
     await here.serve();
     const parent = await prompted(here, 'Wait');
@@ -103,7 +103,7 @@ describe('polypod sessions', () => {
     ]);
   });
 
-  it('interrupts what runs and what waits, and waits for the end', async () => {
+  it('interrupts running and waiting runs, and waits for their end', async () => {
     const here = await site([STALLS, call('bash', { command: 'node -e 1' })]);
     await here.serve();
     const running = await prompted(here, 'Wait');
@@ -124,7 +124,7 @@ describe('polypod sessions', () => {
     });
   });
 
-  it.each(['with a daemon', 'without one'])('archives sessions and takes them out again, %s', async (how) => {
+  it.each(['with a daemon', 'without one'])('archives sessions and restores them, %s', async (how) => {
     const here = await site();
     if (how === 'with a daemon') await here.serve();
     await here.polypod('new', '--name', 'old');
@@ -152,7 +152,7 @@ describe('polypod sessions', () => {
     });
   });
 
-  it('has examples in its help, and a shell completes its words and sessions', async () => {
+  it('has examples in its help, and shell completion for its actions and sessions', async () => {
     const here = await site();
     expect((await here.polypod('sessions', '--help')).stdout).toContain('polypod sessions continue 0192f3a4');
     const { stdout } = await here.polypod('completion', 'bash');

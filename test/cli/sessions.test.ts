@@ -69,7 +69,7 @@ function catalogueOf(
 }
 
 describe('polypod new, ls and rm', () => {
-  it.each(['without a daemon', 'with a daemon'])('make, list and remove sessions %s', async (how) => {
+  it.each(['without a daemon', 'with a daemon'])('create, list and remove sessions %s', async (how) => {
     const { serve, polypod: run, project, dataDirectory } = await site();
     if (how === 'with a daemon') await serve();
     const made = await run(
@@ -111,7 +111,7 @@ describe('polypod new, ls and rm', () => {
     expect(trash.map((name) => name.replace(/^\d+-/, '')).toSorted()).toEqual([id, other].toSorted());
   });
 
-  it('take the beginning of an id that tells it from the others, and say when it does not', async () => {
+  it('accept a unique id prefix, and reject an ambiguous one', async () => {
     const { polypod: run } = await site();
     const first = (await run('new')).stdout.trim();
     const second = (await run('new')).stdout.trim();
@@ -126,7 +126,7 @@ describe('polypod new, ls and rm', () => {
     expect(listed((await run('ls', '--json')).stdout).map(({ id }) => id)).toEqual([first]);
   });
 
-  it('refuse to remove what another process has open', async () => {
+  it('do not remove a session that another process has open', async () => {
     const { env, polypod: run, project } = await site([call('bash', { command: 'sleep 60' })]);
     const running = start(
       ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'busy', 'Go'],
@@ -145,7 +145,7 @@ describe('polypod new, ls and rm', () => {
     expect((await run('ls')).stdout).toContain('interrupted');
   });
 
-  it('list a thousand sessions, each once, the last changed first, and find one of them', async () => {
+  it('list a thousand sessions, each once, most recently changed first, and find one of them', async () => {
     const { polypod: run, dataDirectory } = await site();
     const ids = catalogueOf(dataDirectory, 1000, (at) => ({
       archived: at % 10 === 0,
@@ -164,7 +164,7 @@ describe('polypod new, ls and rm', () => {
     expect(listed((await run('ls', '--json', '-s', '日本語')).stdout)).toMatchObject([{ id: ids[77] }]);
   });
 
-  it('refuse a catalogue of a newer version and leave it as it is', async () => {
+  it('reject a catalogue of a newer version and do not change it', async () => {
     const { polypod: run, dataDirectory } = await site();
     mkdirSync(dataDirectory, { recursive: true });
     const file = join(dataDirectory, 'catalogue.jsonl');
@@ -176,7 +176,7 @@ describe('polypod new, ls and rm', () => {
 });
 
 describe('polypod logs', () => {
-  it('shows the events of a pod by number, and follows them', async () => {
+  it('prints the events of a pod by number, and follows them', async () => {
     const { env, polypod: run, project } = await site([says('One.'), says('Two.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'talker', 'First');
     const all = (await run('logs', '--json', 'talker')).stdout
@@ -202,7 +202,7 @@ describe('polypod logs', () => {
     expect((await following.finished).code).toBe(0);
   });
 
-  it("shows the daemon's log, readable or as it is, and follows it", async () => {
+  it('prints the log of the daemon, formatted or as JSON, and follows it', async () => {
     const { env, serve, polypod: run } = await site();
     expect((await run('logs')).stderr).toContain('no daemon has logged anything');
     const daemon = await serve();
@@ -216,7 +216,7 @@ describe('polypod logs', () => {
 });
 
 describe('polypod log verify', () => {
-  it('finds what is damaged, and counts what cannot be verified', async () => {
+  it('finds damaged lines, and counts lines that cannot be verified', async () => {
     const { polypod: run, project, dataDirectory } = await site([says('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First');
     const good = await run('log', 'verify');
@@ -243,7 +243,7 @@ describe('polypod log verify', () => {
     });
   });
 
-  it('an unfinished last line is what a crash leaves, not damage', async () => {
+  it('an unfinished last line is the result of a crash, not damage', async () => {
     const { polypod: run, project, dataDirectory } = await site([says('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', 'First');
     const [name = ''] = readdirSync(join(dataDirectory, 'sessions'));
@@ -254,7 +254,7 @@ describe('polypod log verify', () => {
     expect(stdout).toContain('unfinished: truncated when the session is opened next');
   });
 
-  it('says what it can do', async () => {
+  it('explains its actions', async () => {
     const { polypod: run } = await site();
     expect(await run('log', 'check')).toMatchObject({
       code: 2,
@@ -265,7 +265,7 @@ describe('polypod log verify', () => {
 });
 
 describe('polypod doctor', () => {
-  it('finds everything well, and never shows a key', async () => {
+  it('reports no problem on a sound installation, and never prints a key', async () => {
     const { polypod: run, env } = await site();
     const { code, stdout } = await run('doctor');
     expect(code).toBe(0);
@@ -293,7 +293,7 @@ describe('polypod doctor', () => {
     expect(others.every(({ state }) => state === 'ok')).toBe(true);
   });
 
-  it('names a mistake in the configuration, and a key that is missing', async () => {
+  it('reports an invalid configuration and a missing key', async () => {
     const { configure, polypod: run } = await site();
     configure('accounts: { work: { vendor: groq, key_env: NOWHERE } }\n');
     const { code, stdout } = await run('doctor');
@@ -307,7 +307,7 @@ describe('polypod doctor', () => {
     );
   });
 
-  it('makes the catalogue again from the session files', async () => {
+  it('rebuilds the catalogue from the session files', async () => {
     const { polypod: run, project, dataDirectory } = await site([says('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First words');
     rmSync(join(dataDirectory, 'catalogue.jsonl'));
@@ -386,7 +386,7 @@ describe('polypod completion', () => {
     expect(complete('rm', twin)).toEqual([twin]);
   });
 
-  it('asks for the shell', async () => {
+  it('requires a shell', async () => {
     const { polypod: run } = await site();
     expect(await run('completion')).toMatchObject({
       code: 2,
@@ -418,7 +418,7 @@ describe('every command', () => {
     },
   );
 
-  it('leaves nothing behind where there was nothing', async () => {
+  it('creates no files in an empty home directory', async () => {
     const { polypod: run, dataDirectory } = await site();
     for (const args of [['ls'], ['status'], ['stop'], ['logs'], ['log', 'verify']]) await run(...args);
     expect(existsSync(dataDirectory)).toBe(false);

@@ -64,7 +64,7 @@ const knock = ({ home }: Site, paths: string): string =>
 const answersIn = (out: string) => JSON.parse(readFileSync(out, 'utf8')) as Record<string, string>;
 
 describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
-  it('is refused at every socket of the daemon, in the protocol of each, and it is logged and counted', async () => {
+  it('is refused at every socket of the daemon, in the protocol of each, and is logged and counted', async () => {
     const { here, doors, out, env } = await knocking(
       OFF,
       (at) => {
@@ -93,7 +93,7 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
     expect(stdout).toContain(`polypod_connections_refused_total ${Object.keys(answers).length}\n`);
   });
 
-  it('is refused at the socket of a program that hosts its agent itself', async () => {
+  it('is refused at the socket of a process that hosts its agent itself', async () => {
     const { here, out, env } = await knocking(
       OFF,
       (at) => knock(at, `${at.dataDirectory}/run/pods/*.sock ${at.dataDirectory}/run/hosts/*.sock`),
@@ -111,7 +111,7 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
     for (const { details } of recorded) expect(details.reason).toEqual(expect.any(String));
   });
 
-  it('of another program is refused by the daemon as well', async () => {
+  it('of another process is refused by the daemon as well', async () => {
     const { here, doors, out, env } = await knocking(
       OFF,
       (at) => knock(at, `${at.dataDirectory}/run/daemon.sock`),
@@ -122,7 +122,7 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
     expect(answersIn(out)[doors.control]).toContain('connection refused');
   });
 
-  it('in a process namespace finds no socket, and is refused by another path, also after a double fork', async () => {
+  it('in a PID namespace finds no socket, and is refused at another path, also after a double fork', async () => {
     const { here, doors, out, env } = await knocking(
       ON,
       (at) => {
@@ -141,7 +141,7 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
     });
   });
 
-  it('may connect where the configuration allows it', async () => {
+  it('can connect if the configuration allows it', async () => {
     const { here, doors, out, env } = await knocking(
       `${ON}sockets: { allow_agent_processes: true }\n`,
       (at) => knock(at, `${at.dataDirectory}/run/daemon.sock`),
@@ -153,7 +153,7 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
   });
 });
 
-it('a person and an MCP server of the configuration may connect while a command of an agent runs', async () => {
+it('a user and a configured MCP server can connect while a command of an agent runs', async () => {
   const mark = token();
   const { here, doors, env } = await knocking(
     `${OFF}mcp_servers: { knocker: { command: ${process.execPath}, args: [HOME/knock.cjs, HOME/mcp.json, HOME/.humanlayer/daemon.sock] } }\n`,
@@ -179,7 +179,7 @@ it('a person and an MCP server of the configuration may connect while a command 
   expect(readdirSync(join(here.dataDirectory, 'commands'))).toHaveLength(1);
 });
 
-it('a thousand clients at once are all served, also while a command of an agent runs', async () => {
+it('a thousand clients are served at once, also while a command of an agent runs', async () => {
   const { here, doors, env } = await knocking(OFF, () => 'echo begun > begun; sleep 600', {});
   await here.serve();
   const burst = async (): Promise<number> => {

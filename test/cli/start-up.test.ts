@@ -33,7 +33,7 @@ function foldersLoadedWith(path: string): readonly string[] {
   return [...new Set(modulesLoadedWith(path).map((file) => file.split('/')[0] ?? ''))].toSorted();
 }
 
-test('polypod --version loads nothing but the command line itself', () => {
+test('polypod --version loads only the command line', () => {
   const others = modulesLoadedWith('src/cli/main.ts').filter((file) => !/^(?:base|cli)\//.test(file));
   // Errors may quote text from outside.
   expect(others).toEqual(['terminal/sanitize.ts']);
@@ -49,10 +49,10 @@ test.each(['ls', 'completion/completion', 'log/log', 'logs'])(
   },
 );
 
-test('polypod ls loads no store either: a list of sessions is one file to read', () => {
+test('polypod ls does not load the store: it reads one file', () => {
   expect(foldersLoadedWith('src/cli/commands/ls.ts')).toEqual(['base', 'cli', 'pod', 'setup', 'terminal']);
 });
 
-test('modules that load at once are found: polypod run needs providers and the store', () => {
+test('the check detects eager imports: polypod run needs providers and the store', () => {
   expect(foldersLoadedWith('src/cli/commands/run/run.ts')).toEqual(expect.arrayContaining(['llm', 'store']));
 });

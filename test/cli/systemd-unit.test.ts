@@ -11,7 +11,7 @@ const isInstalled = analyze('--version').status === 0;
 describe.each(readdirSync(FOLDER))('%s', (name) => {
   const text = readFileSync(join(FOLDER, name), 'utf8');
 
-  it('gives no capability and no new privilege, and leaves bubblewrap the namespaces it needs', () => {
+  it('grants no capability and no new privilege, and allows bubblewrap its namespaces', () => {
     for (const line of ['NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'UMask=0077'])
       expect(text.split('\n')).toContain(line);
     expect(text).toMatch(/^RestrictNamespaces=.*\buser\b.*\bmnt\b.*\bpid\b.*\bnet\b/m);
@@ -21,7 +21,7 @@ describe.each(readdirSync(FOLDER))('%s', (name) => {
     );
   });
 
-  it.runIf(isInstalled)('is a unit that systemd understands in every line', () => {
+  it.runIf(isInstalled)('is valid in every line for systemd', () => {
     const unit = join(temporaryDirectory(), 'polypod.service');
     // The program is not installed there.
     writeFileSync(unit, text.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`));

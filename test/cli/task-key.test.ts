@@ -57,7 +57,7 @@ const keysIn = (heard: readonly Heard[]): readonly unknown[] =>
 const BUSY_MS = 120_000;
 
 describe('polypod task (built program)', () => {
-  it('sends no key to a program that has taken the place of the agent', { timeout: BUSY_MS }, async () => {
+  it('sends no key to a program that has replaced the agent', { timeout: BUSY_MS }, async () => {
     const here = await agentSite();
     const running = await here.agent();
     const key = readFileSync(here.keyFile, 'utf8').trim();
@@ -80,7 +80,7 @@ describe('polypod task (built program)', () => {
     expect(JSON.stringify(fake.heard)).not.toContain(key.slice(-20));
   });
 
-  it('sends no key through a program that passes on what the agent answers', async () => {
+  it('sends no key through a program that relays to the agent', async () => {
     const here = await agentSite();
     await here.agent();
     const fake = await impostor(0, here.record().url);
@@ -93,7 +93,7 @@ describe('polypod task (built program)', () => {
     expect(keysIn(fake.heard)).toEqual([]);
   });
 
-  it('asks for an agent or an address where none is up, and tries no usual port', async () => {
+  it('requires an agent or an address if none is running, and tries no default port', async () => {
     const here = await agentSite();
     const env = { ...here.env, POLYPOD_API_KEY: 'a-key-of-somebody' };
     // If the port is taken on this machine, somebody else would have to be asked what came.
@@ -108,7 +108,7 @@ describe('polypod task (built program)', () => {
     expect(fake?.heard ?? []).toEqual([]);
   });
 
-  it('sends a key to the address that the user gave with it, and the own key to own agents only', {
+  it('sends a key to the address that the user gave with it, and its own key only to its own agents', {
     timeout: BUSY_MS,
   }, async () => {
     const here = await agentSite();

@@ -45,13 +45,13 @@ describe('a progress bar', () => {
     expect(progressBar(progress)).toBe(bar);
   });
 
-  it('is not there where nobody knows', () => {
+  it('is empty if the progress is unknown', () => {
     expect(progressBar(undefined)).toBe('');
   });
 });
 
 describe('waiting for a task', () => {
-  it('shows the bar at the bottom of a terminal, no wider than that, and takes it away', async () => {
+  it('shows the bar at the bottom of a terminal, within its width, and clears it', async () => {
     const { view, stdout, stderr } = projection(true, waiting());
     view.take({ type: 'status', status: { ...RUNNING, progress: 40 } });
     await stderr.shows('▕████████░░░░░░░░░░░░▏ 40 %');
@@ -63,7 +63,7 @@ describe('waiting for a task', () => {
     expect(stdout.text).toBe('Done.\n');
   });
 
-  it('says every change in a line of its own where there is no terminal', () => {
+  it('prints every change as a line without a terminal', () => {
     const { view, stderr } = projection(false, waiting());
     view.take({ type: 'status', status: { taskId: 't', status: 'pending', progress: 0 } });
     view.take({ type: 'status', status: RUNNING });
@@ -80,7 +80,7 @@ describe('waiting for a task', () => {
     );
   });
 
-  it('shows every question once, with commands for the same agent, also to who wants only the result', () => {
+  it('shows every approval once, with commands for the same agent, also with --quiet', () => {
     const way = { quiet: true, url: 'https://agent.example', 'key-file': '/my keys/k' };
     const { view, stderr } = projection(false, waiting(way));
     const asked = { approvalId: 'a1', tool: 'bash', title: 'rm -r build\u001b[2J' };
@@ -97,14 +97,14 @@ describe('waiting for a task', () => {
   });
 });
 
-describe('a question', () => {
+describe('an approval', () => {
   const asks = (title: string, args: object) => {
     const { view, stderr } = projection(false, waiting());
     view.ask([{ approvalId: 'a1', tool: 'bash', title, arguments: JSON.stringify(args) }]);
     return stderr.text.split('\n  polypod task')[0];
   };
 
-  it('shows all of the call, of which its title may be a part', () => {
+  it('shows the complete call, of which its title may be a part', () => {
     expect(asks('touch z1 rm -rf important', { command: 'touch z1\nrm -rf important' })).toBe(
       'polypod task: waiting for an approval: bash: touch z1 rm -rf important\n    command:\n      touch z1\n      rm -rf important',
     );
@@ -113,7 +113,7 @@ describe('a question', () => {
 });
 
 describe('watching a task', () => {
-  it('shows the answer on stdout and what the agent does on stderr', () => {
+  it('prints the answer on stdout and the steps of the agent on stderr', () => {
     const { view, tell, stdout, stderr } = projection(false, live);
     tell('queued', { queue_id: 'q' });
     tell('run_start', { run_id: 'r' });
@@ -138,7 +138,7 @@ describe('watching a task', () => {
     );
   });
 
-  it('prints the whole result where some of it was missed', () => {
+  it('prints the complete result if a part was missed', () => {
     const { view, tell, stdout, stderr } = projection(false, live);
     tell('snapshot', { reason: 'gap', detail: 'running' });
     tell('text_delta', { text: 'two.' });
@@ -147,7 +147,7 @@ describe('watching a task', () => {
     expect(stderr.text).toContain('some events are no longer available');
   });
 
-  it('shows what a task on files changed', () => {
+  it('shows the changes of a file task', () => {
     const { view, stdout, stderr } = projection(false, live);
     const changes = [{ path: 'a.txt', tool: 'edit', diff: '-old\n+new\n' }];
     view.end({ taskId: 't', status: 'completed', result: { text: 'Changed.', changes } });
@@ -156,7 +156,7 @@ describe('watching a task', () => {
   });
 });
 
-describe('what came of a task', () => {
+describe('the result of a task', () => {
   it.each([
     [{ state: 'cancelled', errorMessage: 'the task was cancelled' }, 'the task was cancelled'],
     [
@@ -190,7 +190,7 @@ describe('what came of a task', () => {
     }
   });
 
-  it('is listed by what was asked, under ids that can be typed', () => {
+  it('is listed by prompt, with ids that can be typed', () => {
     const pod = '01a1df76-67e3-75a0-9637-d39e54a4687c';
     const task = (own: string, userPrompt: string) => ({
       taskId: `task_${pod}_${own}`,

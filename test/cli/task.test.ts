@@ -34,7 +34,7 @@ const json = (text: string): JsonObject => JSON.parse(text) as JsonObject;
 const lines = (text: string): readonly JsonObject[] => text.trimEnd().split('\n').map(json);
 
 describe('polypod task submit', () => {
-  it('prints the id, and says how to go on', async () => {
+  it('prints the id, and how to continue', async () => {
     const { task } = await agent([says('Hello.')]);
     const { code, stdout, stderr } = await task('submit', '--type', 'chat', '--session', 's1', 'Say hello.');
     expect(code).toBe(0);
@@ -48,7 +48,7 @@ describe('polypod task submit', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello.\n' });
   });
 
-  it('--watch shows the answer once, as it comes', async () => {
+  it('--watch prints the answer once, as it arrives', async () => {
     const text = generatedText(300);
     const { task } = await agent([{ parts: [{ text }], pace: { chunkSize: 3 } }]);
     const { code, stdout } = await task('submit', '-t', 'chat', '--watch', 'Say hello.');
@@ -84,7 +84,7 @@ describe('polypod task submit', () => {
     expect(all.at(-1)).toMatchObject({ status: 'completed', result: { text: 'One.' } });
   });
 
-  it('under one idempotency key submits one task', async () => {
+  it('submits one task per idempotency key', async () => {
     const { task } = await agent([says('One.')]);
     const submit = () => task('submit', '-t', 'chat', '-s', 's1', '--idempotency-key', 'k', 'x');
     const [first, second] = [await submit(), await submit()];
@@ -94,7 +94,7 @@ describe('polypod task submit', () => {
     expect(other.stderr).toContain('--idempotency-key');
   });
 
-  it('of a command passes its output on, and fails as it does', async () => {
+  it('passes on the output of a command, and fails if it fails', async () => {
     const { task } = await agent([], FULL);
     const command = ['submit', '-t', 'command_execution', '--wait'];
     const good = await task(...command, 'echo out');
@@ -104,7 +104,7 @@ describe('polypod task submit', () => {
     expect(bad.stderr).toContain('the command ended with code 3');
   });
 
-  it('that is rejected says why, and is 3', async () => {
+  it('prints why a task was rejected, and exits with 3', async () => {
     const { task } = await agent([], { withoutCommands: true });
     const said = await task('submit', '-t', 'command_execution', '--wait', 'ls');
     expect(said).toMatchObject({ code: 3, stdout: '' });
@@ -134,7 +134,7 @@ describe('polypod task submit', () => {
 });
 
 describe('polypod task', () => {
-  it('tells where a task stands, and lists tasks', async () => {
+  it('shows the status of a task, and lists tasks', async () => {
     const { task } = await agent([says('Hello.')]);
     const id = (await task('submit', '-t', 'chat', '-s', 's1', 'x')).stdout.trim();
     await task('watch', id);
@@ -153,7 +153,7 @@ describe('polypod task', () => {
     expect(none).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('cancels a task; whoever watches it learns that and ends with 1', async () => {
+  it('cancels a task; a watching client is notified and exits with 1', async () => {
     const { task, startTask } = await agent([STALLS]);
     const id = (await task('submit', '-t', 'chat', 'x')).stdout.trim();
     const watching = startTask('watch', id);
@@ -193,7 +193,7 @@ describe('polypod task', () => {
     },
   );
 
-  it('goes on with the same words after every cut of the connection', async () => {
+  it('resumes without gaps or duplicates after every lost connection', async () => {
     const text = generatedText(2_000);
     const { door, env, startTask } = await agent([{ parts: [{ text }], pace: { chunkSize: 10 } }]);
     const proxy = await cuttingProxy(() => door().port);
@@ -206,7 +206,7 @@ describe('polypod task', () => {
     expect(stderr + stdout).not.toContain(env.POLYPOD_API_KEY);
   });
 
-  it('waits for an agent that is killed and comes back', async () => {
+  it('waits for an agent that is killed and restarts', async () => {
     const { door, startTask, restart } = await agent([STALLS]);
     const proxy = await cuttingProxy(() => door().port);
     const watching = startTask('submit', '-t', 'chat', '--watch', '--url', proxy.url, 'x');
@@ -218,7 +218,7 @@ describe('polypod task', () => {
     expect(stderr).toContain('the task was interrupted');
   });
 
-  it('gives up on an agent that stays away, and is 3', async () => {
+  it('gives up on an agent that stays unreachable, and exits with 3', async () => {
     const { door, startTask } = await agent([STALLS]);
     const watching = startTask('submit', '-t', 'chat', '--watch', '--retry-for', '0', 'x');
     await watching.hear('I begin');
@@ -228,7 +228,7 @@ describe('polypod task', () => {
     expect(stderr).toContain('given up');
   });
 
-  it('that is interrupted leaves the task running', async () => {
+  it('leaves the task running when it is interrupted', async () => {
     const { startTask, client } = await agent([STALLS]);
     const watching = startTask('submit', '-t', 'chat', '-s', 's1', '--watch', 'x');
     await watching.hear('I begin');
@@ -239,7 +239,7 @@ describe('polypod task', () => {
     expect((await client().get('/sessions/s1')).body).toMatchObject({ state: 'running' });
   });
 
-  it('falls back to asking where there are no streams', async () => {
+  it('polls the status if streaming is not available', async () => {
     const rows = [{ status: 'pending' }, { status: 'in_progress', progress: 40 }];
     const server = createServer((request, response) => {
       const isSubmit = request.method === 'POST';
@@ -263,8 +263,8 @@ describe('polypod task', () => {
   });
 });
 
-describe('polypod task and the way to the agent', () => {
-  it('speaks TLS to a certificate that --ca names, and to no other', async () => {
+describe('polypod task and the connection to the agent', () => {
+  it('uses TLS with a certificate that --ca names, and no other', async () => {
     const tls = selfSigned();
     const { task, env } = await agent([says('Hello.')], { tasks: { tls } });
     const ca = join(temporaryDirectory(), 'ca.pem');
@@ -278,7 +278,7 @@ describe('polypod task and the way to the agent', () => {
     expect(refused.stderr).toContain('--ca');
   });
 
-  it('says plainly that there is no TLS where https:// was written', async () => {
+  it('explains https:// with a server that does not use TLS', async () => {
     const { env } = await agent([]);
     const url = (env.POLYPOD_URL ?? '').replace('http:', 'https:');
     const { code, stderr } = await polypod(['task', 'list', '--url', url], { env });
@@ -288,7 +288,7 @@ describe('polypod task and the way to the agent', () => {
     );
   });
 
-  it('takes the key from a file, and refuses one that is none', async () => {
+  it('reads the key from a file, and rejects an invalid one', async () => {
     const { env, key } = await agent([]);
     const file = join(temporaryDirectory(), 'key');
     writeFileSync(file, `${key()}\n`);
@@ -302,7 +302,7 @@ describe('polypod task and the way to the agent', () => {
     expect(bad.stderr).toContain(`there is no key in ${file}`);
   });
 
-  it('finds the agent that was started here, by itself or by its name, with its certificate and the key left for it', async () => {
+  it('finds the agent on this machine, alone or by name, with its certificate and key', async () => {
     const tls = selfSigned();
     const { door, key } = await agent([], { tasks: { tls, address: '127.0.0.2' } });
     const home = temporaryDirectory();
@@ -329,7 +329,7 @@ describe('polypod task and the way to the agent', () => {
     expect(other.stderr).toContain('polypod agent start other');
   });
 
-  it('without a key, or with a wrong one, says what to do', async () => {
+  it('explains what to do without a key, or with a wrong one', async () => {
     const { env } = await agent([]);
     const url = { POLYPOD_URL: env.POLYPOD_URL ?? '' };
     const wrong = 'ppk_000000000000_0000000000000000000000';
@@ -342,7 +342,7 @@ describe('polypod task and the way to the agent', () => {
     }
   });
 
-  it('with a key that is for less names the scope', async () => {
+  it('names the missing scope of a key', async () => {
     const { env, key } = await agent([]);
     const reading = { ...env, POLYPOD_API_KEY: key({ scopes: ['read'] }) };
     const said = await polypod(['task', 'submit', 'x'], { env: reading });
@@ -350,7 +350,7 @@ describe('polypod task and the way to the agent', () => {
     expect(said.stderr).toContain('it needs the permission submit');
   });
 
-  it('to nobody is 3, and says so at once', async () => {
+  it('exits with 3 at once if nothing listens', async () => {
     const { env, door } = await agent([]);
     await door().close();
     const said = await polypod(['task', 'submit', '--watch', '--json', 'x'], { env });
@@ -384,7 +384,7 @@ describe('polypod task and the way to the agent', () => {
     expect(stderr).toContain(problem);
   });
 
-  it('names the option that was wrong, not a header that nobody has typed', async () => {
+  it('names the invalid option, not a header that the user did not type', async () => {
     const { task } = await agent([says('Hello.')]);
     const id = (await task('submit', '-t', 'chat', 'x')).stdout.trim();
     const said = await task('watch', id, '--after', 'abc');
@@ -394,7 +394,7 @@ describe('polypod task and the way to the agent', () => {
     });
   });
 
-  it('--wait --json tells on stderr what waits for an approval; who decides too late learns just that', async () => {
+  it('--wait --json prints pending approvals on stderr; a late decision is explained', async () => {
     const { task, startTask } = await agent([]);
     const waiting = startTask('submit', '--wait', '--json', '-t', 'command_execution', 'node -e 1 > made');
     await waiting.hear('polypod task approve');
@@ -412,7 +412,7 @@ describe('polypod task and the way to the agent', () => {
     expect(late.stderr).not.toContain('--idempotency-key');
   });
 
-  it('knows of no task that is not there', async () => {
+  it('rejects an unknown task', async () => {
     const { task } = await agent([]);
     for (const action of ['status', 'watch', 'cancel']) {
       const said = await task(action, 'task_x');

@@ -8,7 +8,7 @@ import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 const FIXTURES = resolve('test/llm/fixtures');
 
 describe('polypod', () => {
-  it('tells its version and its commands', async () => {
+  it('prints its version and its commands', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect(await polypod(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
     const overview = await polypod([]);
@@ -48,7 +48,7 @@ describe('polypod decode', () => {
     });
   });
 
-  it('prints events as they come, not at the end', async () => {
+  it('prints events as they arrive, not at the end', async () => {
     const running = start(['decode', '--wire', 'ollama', '-']);
     const line = JSON.stringify({ model: 'm', message: { role: 'assistant', content: 'live' }, done: false });
     running.child.stdin.write(`${line}\n`);
@@ -57,7 +57,7 @@ describe('polypod decode', () => {
     expect((await running.finished).code).toBe(3);
   });
 
-  it('prints the block-aborts of a cut stream and exits with 3', async () => {
+  it('prints the block-aborts of a truncated stream and exits with 3', async () => {
     const { code, stdout } = await polypod([
       'decode',
       '--wire',
@@ -69,7 +69,7 @@ describe('polypod decode', () => {
     expect(stdout.trimEnd().endsWith('{"type":"status","status":"failed"}')).toBe(true);
   });
 
-  it('shows what became no event when asked to', async () => {
+  it('--trace prints the parts without an event', async () => {
     const odd = join(FIXTURES, 'anthropic/server-tool-paused.jsonl');
     const { stderr } = await polypod(['decode', '--wire', 'anthropic', '--trace', odd]);
     expect(stderr).toContain('unknown event unheard_of');
@@ -86,7 +86,7 @@ describe('polypod decode', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
-  it('takes an empty recording for a cut one', async () => {
+  it('treats an empty recording as truncated', async () => {
     expect(await polypod(['decode', '--wire', 'gemini'])).toMatchObject({ code: 3 });
   });
 });
@@ -104,7 +104,7 @@ describe('polypod sim, record and replay', () => {
     expect((await running.finished).code).toBe(0);
   });
 
-  it('records what passes through, without the key, and replays it', async () => {
+  it('records exchanges without the key, and replays them', async () => {
     const [simPort, recordPort, replayPort] = [await freePort(), await freePort(), await freePort()];
     const sim = start(['sim', '--port', String(simPort)]);
     await sim.hear('listens on');
@@ -135,7 +135,7 @@ describe('polypod sim, record and replay', () => {
     expect((await player.finished).code).toBe(0);
   });
 
-  it('accepts only the key it was told', async () => {
+  it('accepts only the given key', async () => {
     const port = await freePort();
     const running = start(['sim', '--port', String(port), '--key'], { POLYPOD_SIM_KEY: 'the-right-one' });
     await running.hear('listens on');
@@ -164,7 +164,7 @@ describe('polypod sim, record and replay', () => {
 });
 
 describe('polypod models', () => {
-  it('lists what is known, as a table and as JSON', async () => {
+  it('lists the known models, as a table and as JSON', async () => {
     const { code, stdout } = await polypod(['models', '--account', 'anthropic']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^model +context +output/);
@@ -179,7 +179,7 @@ describe('polypod models', () => {
     expect((JSON.parse(json.stdout) as unknown[]).length).toBeGreaterThan(10);
   });
 
-  it("lays the user's models.json over the table, and names a mistake in it", async () => {
+  it('merges models.json of the user into the list, and reports an error in it', async () => {
     const home = temporaryDirectory();
     const env = { HOME: home, POLYPOD_CONFIG: join(home, 'config.yaml') };
     writeFileSync(
@@ -196,7 +196,7 @@ describe('polypod models', () => {
     expect(stderr).toMatch(/models\.json.*contextWindow/);
   });
 
-  it('refreshes the list from a catalogue, and keeps it', async () => {
+  it('refreshes the list from a catalogue, and stores it', async () => {
     const catalogue = {
       openai: {
         models: {

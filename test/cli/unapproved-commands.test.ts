@@ -149,7 +149,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     },
   );
 
-  it('git runs as usual once a rule of the user allows it', async () => {
+  it('git runs as usual if a rule of the user allows it', async () => {
     const site = siteFor(identity, (own) => {
       plantAll(own);
       put(
@@ -161,7 +161,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     expect(existsSync(site.canary)).toBe(true);
   });
 
-  it('a command that only reads gets no variables that make programs run something', async () => {
+  it('a read-only command gets no variables that make programs run something', async () => {
     const site = siteFor(identity, ({ workspace, trap }) => {
       put(join(workspace, 'rgrc'), `--pre=${trap}\n`);
       mkdirSync(join(workspace, 'bin'));
@@ -196,7 +196,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     expect(found[4]).toContain('may write');
   });
 
-  it('what other programs run later is written with approval only', async () => {
+  it('files that other programs execute are written only with approval', async () => {
     const site = siteFor(identity, ({ workspace }) =>
       linkSync(join(workspace, '.git/config'), join(workspace, 'plain.txt')),
     );
@@ -236,7 +236,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     );
   });
 
-  it('with the home directory as working directory no tool writes the rules of Polypod', async () => {
+  it('no tool writes the rules of Polypod if the home directory is the working directory', async () => {
     const rules = '.config/polypod/rules.json';
     const site = siteFor(identity, ({ home }) => put(join(home, rules), '[]\n'));
     const content = '[{"tool":"bash","action":"auto"}]\n';

@@ -28,7 +28,7 @@ function homeFor(identity: Identity): Home {
 }
 
 describe.each(USERS)('as $name', ({ identity }) => {
-  it('a configuration that every user can change is refused with the command that mends it', async () => {
+  it('rejects a configuration that every user can change, with the command that fixes it', async () => {
     const { put, polypod, home } = homeFor(identity);
     const file = put('.config/polypod/config.yaml', 'model: sim/any\n', 0o666);
     for (const command of [
@@ -61,7 +61,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     expect((await polypod('mcp', 'list')).stderr).toContain(`run chmod o-w ${open}`);
   });
 
-  it('an agent-config.yaml, a file of keys and a file of rules that every user can change are refused', async () => {
+  it('rejects an agent-config.yaml, a key file and a rules file that every user can change', async () => {
     const { put, polypod } = homeFor(identity);
     const config = put('agent-config.yaml', 'port: 0\n', 0o646);
     const started = await polypod('agent', 'start', '--offline', '--config', config);
@@ -80,7 +80,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`run chmod o-w ${rules}`)]);
   });
 
-  it('a TLS key that every user can read is refused, and one that a group can read is not', async () => {
+  it('rejects a TLS key that every user can read, but not one that a group can read', async () => {
     const { put, polypod, home } = homeFor(identity);
     const { cert, key } = selfSigned();
     const certificate = put('cert.pem', cert, 0o644);

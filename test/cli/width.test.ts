@@ -38,7 +38,7 @@ describe('fitWidth', () => {
     expect(fitWidth(text, columns)).toBe(fitted);
   });
 
-  it('never takes more columns than there are, and never cuts inside a character', () => {
+  it('never exceeds the columns, and never splits a character', () => {
     const word = fc.constantFrom('a', '語', '字', 'ส', 'วั', '👋🏽', '👩‍💻', '🇹🇭', 'é', ' ');
     fc.assert(
       fc.property(fc.array(word, { maxLength: 60 }), fc.integer({ min: 1, max: 80 }), (words, columns) => {

@@ -8,7 +8,7 @@ import { polypod } from './polypod.ts';
 /** What every refusal is: one sentence that begins with the command, and no trace of a stack. */
 const SENTENCE = /^polypod(?: \w+)?: [^\n]+\n$/;
 
-describe('what a person gets wrong is answered with a sentence and the next step', () => {
+describe('wrong input is answered with one sentence and the next step', () => {
   it.each([
     [['attach', 'nosuch'], 'there is no session "nosuch"; polypod ls --all lists them'],
     [['rm', 'nosuch'], 'there is no session "nosuch"; polypod ls --all lists them'],
@@ -70,7 +70,7 @@ describe('what a person gets wrong is answered with a sentence and the next step
     }
   });
 
-  it('also by the daemon, and the command ends', async () => {
+  it('also by the daemon, and the command exits', async () => {
     const place = await site();
     await place.serve();
     const { stdout: id } = await place.polypod('new', '--name', 'mine');
@@ -91,7 +91,7 @@ describe('what a person gets wrong is answered with a sentence and the next step
     expect((await place.polypod('rm', id.trim())).code).toBe(0);
   });
 
-  it('where a home cannot be written to', async () => {
+  it('if the home directory is read-only', async () => {
     const { home, env } = newHome();
     const file = join(home, 'file');
     writeFileSync(file, '');

@@ -24,7 +24,7 @@ async function follow(directory: string) {
   return { file, next, stop };
 }
 
-test('lines come when they are whole, also across a rotation, each once', async () => {
+test('yields complete lines once, also across a rotation', async () => {
   const { file, next, stop } = await follow(await directoryWith({ log: 'one\ntwo\nthr' }));
   expect(await next()).toEqual(['one', 'two']);
   const third = next();
@@ -40,7 +40,7 @@ test('lines come when they are whole, also across a rotation, each once', async 
   expect(await end).toEqual(['the end']);
 });
 
-test('without following, what is there is all', async () => {
+test('ends with the current content without following', async () => {
   const directory = await directoryWith({ log: 'one\n\ntwo\n', other: 'x\n' });
   const seen: (readonly string[])[] = [];
   const files = () => [join(directory, 'missing'), join(directory, 'log')];

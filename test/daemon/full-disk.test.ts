@@ -48,8 +48,8 @@ async function hldClient(path: string) {
   return { ask, statusChange };
 }
 
-describe.runIf(canMount)('a disk that becomes full during a run', () => {
-  it('cuts off every watcher of the run with the reason first', async () => {
+describe.runIf(canMount)('a disk that fills up during a run', () => {
+  it('disconnects every watcher of the run after sending the reason', async () => {
     const { env, fill, podSocket } = await daemonOnSmallDisk();
     const socket = podSocket('demo');
     const command = start(['run', '--name', 'demo', LONG_ANSWER], env);
@@ -70,7 +70,7 @@ describe.runIf(canMount)('a disk that becomes full during a run', () => {
     expect(code).toBe(3);
   });
 
-  it('ends answer, turn and loop of an RPC client with the reason, and the session goes on when there is room again', async () => {
+  it('ends answer, turn and loop of an RPC client with the reason, and the session continues when there is space again', async () => {
     const { env, fill, free } = await daemonOnSmallDisk();
     const client = new Program([], env);
     await client.ask('prompt', { message: LONG_ANSWER });
@@ -99,7 +99,7 @@ describe.runIf(canMount)('a disk that becomes full during a run', () => {
     expect(await client.get('get_last_assistant_text')).toEqual({ text: 'fine' });
   });
 
-  it('ends a call that an RPC client saw begin', async () => {
+  it('ends a call whose start an RPC client has received', async () => {
     const { env, fill } = await daemonOnSmallDisk();
     const client = new Program([], env);
     const args = JSON.stringify({ command: 'while :; do echo tick; sleep 0.05; done' });
@@ -183,7 +183,7 @@ describe.runIf(canMount)('a disk that becomes full during a run', () => {
     expect((await client.get(`/tasks/${taskId}/status`)).body).toMatchObject(status);
   });
 
-  it('refuses a decision with the reason, and the task goes on with the next one when there is room again', async () => {
+  it('rejects a decision with the reason, and the task continues with the next one when there is space again', async () => {
     const { fill, free, key, url } = await daemonOnSmallDisk();
     const client = new Client(() => url, key);
     const ask = { taskType: 'command_execution', userPrompt: 'rm -r build', sessionId: 's1' };

@@ -11,7 +11,7 @@ const entry = (message: string) => ({
   fields: { n: 1 },
 });
 
-test('the log is lines of JSON that only its user may read', async () => {
+test('the log consists of JSON lines that only its user can read', async () => {
   const path = join(await directoryWith({}), 'logs/polypod.log');
   const log = openLogFile(path);
   log.write(entry('first'));
@@ -27,7 +27,7 @@ test('the log is lines of JSON that only its user may read', async () => {
   expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700);
 });
 
-test('a log that is full begins anew, and only the last few are kept, in order and without a gap', async () => {
+test('a full log is rotated, and only the last files are kept, in order and without gaps', async () => {
   const path = join(await directoryWith({}), 'logs/polypod.log');
   const log = openLogFile(path, { mostBytes: 400, kept: 3 });
   for (let at = 0; at < 40; at += 1) log.write(entry(`line ${at}`));

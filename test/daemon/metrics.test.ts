@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { metricsOf } from '../../src/daemon/observe/metrics.ts';
 import { NO_COUNTS } from '../../src/daemon/observe/event-counts.ts';
 
-test('metrics are in the text format of Prometheus', () => {
+test('metrics have the Prometheus text format', () => {
   const text = metricsOf({
     state: 'ready',
     pid: 1,

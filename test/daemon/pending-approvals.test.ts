@@ -4,7 +4,7 @@ import { ADA, Listener, say, stage } from '../pod/stage.ts';
 
 const ASKS = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } }] };
 
-test('what waits is listed oldest first, with its session', async () => {
+test('pending approvals are listed oldest first, with their session', async () => {
   const { host, cwd } = await stage([ASKS, ASKS]);
   const ids: string[] = [];
   for (const name of ['first', 'second']) {
@@ -19,7 +19,7 @@ test('what waits is listed oldest first, with its session', async () => {
   ]);
 });
 
-test('a question that a session asks for its child is listed once, at the child', async () => {
+test('an approval of a child is listed once, for the child', async () => {
   const { host, cwd } = await stage([ASKS]);
   const parent = await host.create({ cwd, settings: { name: 'parent' } });
   const child = await host.spawn(parent.id, { cwd, settings: { name: 'child' } });
@@ -32,7 +32,7 @@ test('a question that a session asks for its child is listed once, at the child'
   ]);
 });
 
-test('what waits has the whole call, also after a restart, and after its session has left memory', async () => {
+test('a pending approval has the complete call, also after a restart and after its session was unloaded', async () => {
   const command = `touch z1\n${'true && '.repeat(60)}rm -rf important`;
   const { host, cwd, reopen } = await stage([
     { parts: [{ toolCall: { name: 'bash', arguments: { command } } }] },
@@ -48,7 +48,7 @@ test('what waits has the whole call, also after a restart, and after its session
   expect(await pendingApprovals(await reopen())).toMatchObject([whole]);
 });
 
-test('what waits in a session that another process has open is listed without the call', async () => {
+test('a pending approval of a session that another process has open is listed without the call', async () => {
   const { host, cwd, reopen } = await stage([ASKS]);
   const pod = await host.create({ cwd });
   const ear = new Listener(pod);

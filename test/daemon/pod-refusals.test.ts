@@ -42,7 +42,7 @@ async function pod(): Promise<Site> {
 }
 
 describe('a pod of the daemon', () => {
-  it('refuses an idempotency key with other input as a conflict, and ignores unknown keys in params', async () => {
+  it('rejects an idempotency key with other input as a conflict, and ignores unknown keys in params', async () => {
     const here = await pod();
     const { send, hear } = await clientOf(here);
     const run = (input: string, more = {}) => ({
@@ -68,7 +68,7 @@ describe('a pod of the daemon', () => {
     await expect(link.call('command', named('other'))).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('tells all clients that no run begins because the tools cannot be loaded', async () => {
+  it('notifies all clients if no run starts because the tools cannot be loaded', async () => {
     const here = await pod();
     const [ada, bob] = [await clientOf(here), await clientOf(here)];
     for (const client of [ada, bob]) {

@@ -83,7 +83,7 @@ describe("a pod's socket", () => {
 });
 
 describe('the socket of a named pod', () => {
-  it('listens while the pod hibernates and after a kill of the daemon, and wakes the pod', async () => {
+  it('listens while the pod hibernates and after the daemon was killed, and loads the pod', async () => {
     const here = await site();
     here.configure('hibernate_after: 50ms\n');
     const first = await here.serve();
@@ -145,7 +145,7 @@ describe('the socket of a named pod', () => {
     await expect.poll(again, SOON).toBe('idle');
   });
 
-  it('is there for the names that were used last, as many as the open files allow', async () => {
+  it('exists for the most recently used names, within the limit of open files', async () => {
     const here = await site();
     const idAt = (index: number): string => `019d6e91-0000-7000-8000-${String(index).padStart(12, '0')}`;
     for (let index = 0; index < 70; index += 1) leaveSession(here, idAt(index), index);
@@ -174,7 +174,7 @@ describe('the socket of a named pod', () => {
     });
   });
 
-  it('is there for 1,000 names at most, and never takes more than a quarter of the open files', () => {
+  it('exists for at most 1,000 names, and never uses more than a quarter of the open files', () => {
     expect(namedSocketLimit(1_024)).toBe(256);
     expect(namedSocketLimit(1_048_576)).toBe(1_000);
     expect(namedSocketLimit(undefined)).toBeLessThanOrEqual(1_000);

@@ -33,7 +33,7 @@ it('removes dead locks of sessions that have no file, and nothing else', () => {
   expect(sweepLocks({ dataDirectory: join(dataDirectory, 'not there') })).toBe(0);
 });
 
-it('serve does so when it starts', async () => {
+it('serve removes them when it starts', async () => {
   const { serve, dataDirectory } = await site();
   const sessions = join(dataDirectory, 'sessions');
   mkdirSync(sessions, { recursive: true });

@@ -14,7 +14,7 @@ function leaveSocket(path: string): void {
   expect(lstatSync(path).isSocket()).toBe(true);
 }
 
-it('takes away sockets that nobody listens on and links to them, and nothing else', async () => {
+it('removes stale sockets and links to them, and nothing else', async () => {
   const directory = temporaryDirectory();
   const at = (name: string): string => join(directory, name);
   leaveSocket(at('dead.sock'));
@@ -31,7 +31,7 @@ it('takes away sockets that nobody listens on and links to them, and nothing els
   expect(existsSync(at('not there'))).toBe(false);
 });
 
-it('serve does so when it starts and when it stops', async () => {
+it('serve removes them when it starts and when it stops', async () => {
   const { serve, polypod, dataDirectory } = await site();
   const pods = join(dataDirectory, 'run', 'pods');
   const killed = await serve();

@@ -5,7 +5,7 @@ import { ADA, Listener, say, stage } from '../pod/stage.ts';
 const bash = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 
 describe('the counts of a daemon', () => {
-  it('are those of what happened in its pods', async () => {
+  it('count the events of its pods', async () => {
     const { host, cwd } = await stage([bash, { parts: [{ text: 'No.' }] }, { parts: [{ text: 'Again.' }] }]);
     const counts = countEvents(host);
     expect(counts()).toEqual(NO_COUNTS);
@@ -31,7 +31,7 @@ describe('the counts of a daemon', () => {
     expect(counts()).toMatchObject({ runsStarted: 2, runsEnded: { finished: 2 }, totals: { turns: 3 } });
   });
 
-  it('never shrink: a session may have less than before, and be gone', () => {
+  it('never decrease, even if a session shrinks or is removed', () => {
     const totals = { ...NO_COUNTS.totals, turns: 4, cost: 0.5 };
     const before = { totals, approvals: [] };
     const counts = counted(NO_COUNTS, undefined, before);

@@ -23,12 +23,12 @@ describe('the lines of a call', () => {
     expect(lines(input)).toEqual(expected);
   });
 
-  it('never cut', () => {
+  it('are never truncated', () => {
     const command = 'x'.repeat(50_000);
     expect(lines({ command })).toEqual([`command: ${command}`]);
   });
 
-  it('give what is no JSON as it is, and say when the arguments are not known', () => {
+  it('print invalid JSON unchanged, and report unknown arguments', () => {
     expect(callLines({ title: 'a title', arguments: 'rm\n-rf' })).toEqual(['rm', '-rf']);
     expect(callLines({ title: 'a title' })).toEqual([
       'a title',
@@ -37,11 +37,11 @@ describe('the lines of a call', () => {
   });
 });
 
-describe('a glance at a call', () => {
+describe('a short view of a call', () => {
   const glance = (command: string): readonly string[] =>
     callGlance({ title: 'a title', arguments: JSON.stringify({ command }) }, 'show ID');
 
-  it('is all of it as long as that is not too much', () => {
+  it('shows all of it if it is short enough', () => {
     const command = `${'a'.repeat(2_000)}\nrm -rf important`;
     expect(glance(command)).toEqual(lines({ command }));
   });
@@ -59,7 +59,7 @@ describe('a glance at a call', () => {
   });
 });
 
-it('what stands under a line is indented, also where it is broken for a terminal', () => {
+it('lines below another line are indented, also when a terminal wraps them', () => {
   expect(indentedLines(['abcdefgh', '', '日本語'], 6)).toEqual(['  abcd', '  efgh', '  ', '  日本', '  語']);
   expect(indentedLines(['abcdefgh'], undefined)).toEqual(['  abcdefgh']);
 });

@@ -22,7 +22,7 @@ function breaking(pod: PodHandle, messages: number): PodHandle {
 }
 
 describe('a watch that survives broken connections', () => {
-  it('brings every number once, in order, and tells when it is lost and back', async () => {
+  it('yields every event once, in order, and reports a lost and a restored connection', async () => {
     const { host, cwd } = await stage([{ parts: [{ text: 'A few words of an answer.' }] }]);
     const pod = await host.create({ cwd });
     const told: string[] = [];
@@ -50,7 +50,7 @@ describe('a watch that survives broken connections', () => {
     expect(told.length).toBeGreaterThan(0);
   });
 
-  it('fails with what to do when there is no way back', async () => {
+  it('fails with the next step if it cannot reconnect', async () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd });
     const watching = reconnectingWatch(breaking(pod, 1), {
@@ -66,7 +66,7 @@ describe('a watch that survives broken connections', () => {
     });
   });
 
-  it('just ends when it is left while it is lost', async () => {
+  it('ends without an error when it is aborted while disconnected', async () => {
     const { host, cwd } = await stage([]);
     const leave = new AbortController();
     const watching = reconnectingWatch(breaking(await host.create({ cwd }), 1), {

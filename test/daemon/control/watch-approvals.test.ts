@@ -42,7 +42,7 @@ async function ask(pod: Pod): Promise<string> {
   return (await pod.handle(ASK, ADA)).approvalId ?? '';
 }
 
-it('tells what waits first, then what is asked and who settled it, in order', async () => {
+it('sends pending approvals first, then new and settled ones, in order', async () => {
   const { host, cwd } = await stage([]);
   const [one, two] = [await host.create({ cwd }), await host.create({ cwd })];
   const names = new Map([
@@ -67,7 +67,7 @@ it('tells what waits first, then what is asked and who settled it, in order', as
   ]);
 });
 
-it('tells of a question that a session asks for its child once, as that of the child', async () => {
+it('sends an approval of a child once, for the child', async () => {
   const asks = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } }] };
   const { host, cwd } = await stage([asks, { parts: [{ text: 'done' }] }]);
   const parent = await host.create({ cwd });
@@ -91,7 +91,7 @@ it('tells of a question that a session asks for its child once, as that of the c
   expect(await watcher.told(3)).toEqual(['child asked', 'child settled approved bob', 'other asked']);
 });
 
-it('tells the whole call with each, also with one that is settled before it can be told', async () => {
+it('sends the complete call, also of an approval that is settled at once', async () => {
   const { host, cwd } = await stage([]);
   const pod = await host.create({ cwd });
   const watcher = new Watcher(host, new Map([[pod.id, 'pod']]));
