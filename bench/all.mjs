@@ -1,5 +1,5 @@
-// Runs every benchmark of package.json, one after the other: node bench/all.mjs [--quick]
-// Their output as it comes, then one line for each bar. Exit code 1 if a bar does not hold or a benchmark breaks.
+// Runs every benchmark of package.json, one after the other: node bench/all.mjs [--quick]. Prints their output, then one line for
+// each bar. Exits with 1 if a bar is missed or a benchmark fails.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -37,7 +37,7 @@ function run(name) {
   });
 }
 
-/** A benchmark says what came of it in its last line; one that fails without a missed bar is broken. */
+/** Parses the result line, the last line of a benchmark. A benchmark that fails without a missed bar is broken. */
 function resultOf(out, code) {
   try {
     const { bars } = JSON.parse(lastLine(out));

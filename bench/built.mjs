@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/** The built package is measured, as users get it; without it there is nothing to measure. */
+/** Exits if the package is not built: benchmarks measure the built package. */
 export function requireBuild() {
   if (existsSync(new URL('../dist/registry.js', import.meta.url))) return;
   console.error('dist/ is missing: run `npm run build` first');

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 const LIMIT_MS = 120_000;
 
 /**
- * Runs a module in a fresh process and answers what it printed as its last line, parsed: no candidate sees another
- * one's heap, compiled code or patched globals. Rejects with the reason when it fails.
+ * Runs a module in a new process and resolves with the last line of its output, parsed: candidates share no heap, compiled code
+ * or patched globals. Rejects with the reason if it fails.
  */
 export function runChild(module, args, { flags = [] } = {}) {
   return new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ requireBuild();
 const ROUNDS = options.quick ? 2 : 5;
 const POINT = new URL('fanout-process/point.mjs', import.meta.url);
 const WATCHERS = [1, 10, 50, 200, 1_000];
-/** Beside how many watchers one sits that never reads. */
+/** The number of watchers beside one that never reads. */
 const BESIDE = 50;
 
 const figures = { floor: new Map(), pod: new Map(), 'pod, one never reads': new Map() };

@@ -17,7 +17,7 @@ const SHARE = options.quick ? 0.2 : 1;
 const [SESSIONS, SUBSCRIBERS, CALLERS, GUESTS] = [100, 200, 300, 300].map((full) => full * SHARE);
 /** Slow enough that all sessions run at the same time. */
 const PROMPT = promptFor({ count: 200, delayMs: 300 });
-/** It runs, it has used tokens, it has said something, it is completed. */
+/** Running, token usage, an answer, completed. */
 const EVENTS_OF_A_SESSION = 4;
 const MB = 1024 * 1024;
 
@@ -91,7 +91,7 @@ function completed({ lines }) {
   return changesTo('completed', lines).length;
 }
 
-/** The most sessions that had begun and not ended. */
+/** The highest number of sessions that had started and not ended. */
 function runningAtOnce({ lines }) {
   let [now, most] = [0, 0];
   for (const line of lines) {

@@ -25,10 +25,10 @@ const WORKS = {
   again: 'submit the same again',
 };
 const WATCHERS = { flood: [1, 50, 1_000], paced: [50, 1_000] };
-/** With one watcher it is the stream through the pod that costs, which has a bar of its own. */
+/** With one watcher, the stream through the pod dominates, which has its own bar. */
 const STREAM_BAR = { 1: 3 };
 
-/** By server and work: what each round measured. */
+/** The measurements of each round, by server and work. */
 const figures = new Map();
 for (let round = 0; round < ROUNDS; round++) {
   for (const work of Object.keys(WORKS))

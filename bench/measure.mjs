@@ -1,17 +1,15 @@
-/** Below this a measurement says more about the clock and the collector than about the code. */
+/** Shorter measurements are dominated by the clock and the garbage collector. */
 const MIN_CPU_US = 200_000;
-/** Enough for the compiler to have settled on the hot functions of the slowest candidate. */
+/** Long enough for the compiler to optimise the hot functions of the slowest candidate. */
 const WARM_UP_US = 400_000;
 const WARM_UP_RUNS = 3;
-/** Repetitions end here. A slow candidate has had one long one by then, which is well above the noise. */
+/** The limit for all repetitions. A slow candidate has had one long repetition by then, well above the noise. */
 const ENOUGH_US = 800_000;
 
 /**
- * CPU microseconds (user and system, all threads: collector and compiler count) of one run. Every repetition runs as
- * often as it takes to fill MIN_CPU_US; the smallest counts, since noise only ever adds.
- *
- * Nothing forces a collection in between. No program does, and the compiled code goes with it: the shapes of parsed
- * frames die, the functions that rely on them are compiled again, and that would be what is measured.
+ * CPU microseconds (user and system, all threads, including garbage collector and compiler) of one run. Every repetition runs
+ * until MIN_CPU_US is reached; the smallest value counts, because noise only adds. No garbage collection is forced in between:
+ * programs do not do that, and it would discard compiled code, so that recompilation would be measured.
  */
 export async function cpuPerRun(warmUp, run) {
   await repeat(warmUp, WARM_UP_US, WARM_UP_RUNS);

@@ -80,7 +80,7 @@ const bars = [
   atMost(`${LIVE} streaming: deltas lost`, paced.lost, 0),
   atMost(`${LIVE} streaming: RSS MB`, paced.rss / MB, 100 + (LIVE * 60) / KB),
   atMost(`${ASLEEP} hibernated: KB each`, asleep.held / KB, 2),
-  // Less than half of the unit is none of it.
+  // Less than half of the unit counts as zero.
   ...['pod', 'polypod serve'].flatMap((kind) => [
     atMost(`idle ${kind}: CPU ms/s`, Math.round(idle[kind].cpuMs), 0),
     atMost(`idle ${kind}: wake-ups/s`, idle[kind].wakeUps, 0.1),

@@ -1,4 +1,4 @@
-/** A bar: what was measured, what it may be at most, and whether it is. Nothing measured is a bar that does not hold. */
+/** A bar: the measured value, its maximum, and whether it holds. A missing value misses the bar. */
 export function atMost(name, value, bar) {
   return { name, value: rounded(value), bar, holds: value <= bar };
 }
@@ -17,13 +17,13 @@ export function printBars(bars) {
   console.log(table(['bar', 'value', 'at most', ''], rows));
 }
 
-/** The last line of every benchmark, for programs; `bench/all.mjs` reads it. */
+/** The last line of every benchmark, for programs; `bench/all.mjs` parses it. */
 export function printResult(bench, bars) {
   console.log(JSON.stringify({ bench, bars }));
   process.exitCode = bars.every(({ holds }) => holds) ? 0 : 1;
 }
 
-/** Columns as wide as they need to be, the first one to the left and numbers to the right. */
+/** Renders a table: the first column left-aligned, numbers right-aligned. */
 export function table(head, rows) {
   const lines = [head, ...rows].map((row) => row.map(String));
   const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
@@ -37,7 +37,7 @@ export function table(head, rows) {
     .join('\n');
 }
 
-/** Three digits are more than the noise leaves. */
+/** More than three digits would be noise. */
 export function figure(value) {
   if (value === undefined) return '-';
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);

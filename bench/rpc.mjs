@@ -1,6 +1,5 @@
-// The RPC door beside the least host that does the job, and beside pi: node bench/rpc.mjs [--quick]
-//
-// First how soon a program is there (bench/rpc/start.mjs), then what a delta costs it (bench/rpc/stream.mjs).
+// The RPC door compared with a minimal host and with pi: node bench/rpc.mjs [--quick]. First the start-up time
+// (bench/rpc/start.mjs), then the cost of a delta (bench/rpc/stream.mjs).
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { printBars, printResult } from './report.mjs';

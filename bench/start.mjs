@@ -23,7 +23,7 @@ const socket = join(home, 'floor.sock');
 const listed = join(home, 'listed');
 await writeCatalogue(listed, 1000);
 
-/** Until the process ends, or until it has said a word. */
+/** Measured until the process ends, or until it has printed a text. */
 const CASES = [
   { name: 'node, doing nothing', args: ['-e', '0'] },
   {
@@ -45,7 +45,7 @@ const figures = CASES.map(() => []);
 try {
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [at, { name, args, until }] of CASES.entries()) {
-      // The floor host leaves its socket behind.
+      // The floor host does not remove its socket.
       rmSync(socket, { force: true });
       const ms = await timed(args, until);
       figures[at].push(ms);
@@ -75,7 +75,7 @@ const bars = [
 printBars(bars);
 printResult('start', bars);
 
-/** Milliseconds from the start to the end, or to what is waited for, when the process is told to end. */
+/** Milliseconds from the start to the end, or to the expected output; then the process is stopped. */
 function timed(args, until) {
   return new Promise((resolve, reject) => {
     const start = performance.now();

@@ -1,11 +1,11 @@
-/** The middle value; of an even number of values, the mean of the two in the middle. */
+/** The middle value; for an even number of values, the mean of the two middle values. */
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** How cost grows with size: the slope of log(cost) over log(size), least squares. 1 is linear, 2 is quadratic. */
+/** The growth exponent of cost with size: the slope of log(cost) over log(size), least squares. 1 is linear, 2 is quadratic. */
 export function growthExponent(points) {
   const logs = points.map(({ size, cost }) => ({ x: Math.log(size), y: Math.log(cost) }));
   const x = mean(logs.map((point) => point.x));

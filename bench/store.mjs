@@ -52,7 +52,7 @@ const readRows = Object.entries(reads).map(([way, values]) => [
 ]);
 console.log(`${table(['100,000 records', 'CPU ms'], readRows)}\n`);
 
-// A rate of at least one half is a cost of at most twice as much. Inside each round: the machine's speed is not ours.
+// A rate of at least one half is a cost of at most double. Compared within each round, because the speed of the machine varies.
 const bars = [
   ...LEVELS.flatMap((level) =>
     WAYS.slice(1).map((way) => {

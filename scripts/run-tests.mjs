@@ -1,4 +1,4 @@
-// Runs vitest and counts: node scripts/run-tests.mjs [vitest's arguments]. Its last line is `N passed, N failed`.
+// Runs vitest and counts the tests: node scripts/run-tests.mjs [vitest arguments]. The last line is `N passed, N failed`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util';
 
 const VITEST = resolve(fileURLToPath(import.meta.url), '../../node_modules/vitest/vitest.mjs');
 
-/** Prints which failed and how many were skipped, then the line that counts. A program of ours that prints it ends with it. */
+/** Prints the failed tests and the number of skipped ones, then the summary, which is the last line of every test program. */
 export function report({ passed, failed, skipped, failures = [] }) {
   for (const failure of failures) console.log(`\nfailed: ${failure}`);
   if (skipped > 0) console.log(`\n${skipped} skipped`);
@@ -16,9 +16,9 @@ export function report({ passed, failed, skipped, failures = [] }) {
   process.exitCode = failed > 0 ? 1 : 0;
 }
 
-/** How many tests passed, failed and were skipped. A failure of vitest itself counts as one that failed. */
+/** Counts passed, failed and skipped tests. A failure of vitest itself counts as one failed test. */
 export function countTests(args) {
-  // Vitest would leave out a file that was renamed, without a word.
+  // Vitest would silently skip a file that was renamed.
   const missing = args.filter((name) => name.startsWith('test/') && !existsSync(name));
   if (missing.length > 0) console.log(`There is no ${missing.join(', ')}: correct the list of tests.`);
   const scratch = mkdtempSync(join(tmpdir(), 'polypod-test-'));
@@ -29,7 +29,7 @@ export function countTests(args) {
   });
   const result = readReport(file);
   rmSync(scratch, { recursive: true, force: true });
-  // A file that cannot even be loaded has no tests to fail, and an unhandled error fails none of them.
+  // A file that cannot be loaded has no tests to fail, and an unhandled error fails none of them.
   const broken = result.testResults.filter(
     (tested) => tested.status === 'failed' && tested.assertionResults.length === 0,
   );
@@ -45,7 +45,7 @@ export function countTests(args) {
   };
 }
 
-/** One line for each failed test of a file, or for the file that could not be loaded, with the first line of the reason. */
+/** One line for each failed test of a file, or for a file that could not be loaded, with the first line of the reason. */
 function failuresOf({ name, status, message, assertionResults }) {
   const file = relative('.', name);
   const failed = assertionResults.filter((test) => test.status === 'failed');

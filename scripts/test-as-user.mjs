@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Files whose outcome depends on who runs them: programs on PATH, permissions of files, sockets and processes. */
+/** Files whose outcome depends on the user: programs on PATH, permissions of files, sockets and processes. */
 const SAMPLE = [
   'test/base',
   'test/mcp/faults.test.ts',
@@ -40,7 +40,7 @@ function canStartNode() {
   return spawnSync(process.execPath, ['--version'], { ...USER, cwd: '/' }).status === 0;
 }
 
-/** Links to the files are enough, where they are possible: only root can change them. The directories are the user's own. */
+/** Whether hard links to the files are possible: only root can change the files, and the directories belong to the user. */
 function canLinkTo(directory) {
   const link = join(directory, 'link');
   const isMade = spawnSync('ln', ['package.json', link], { stdio: 'ignore' }).status === 0;

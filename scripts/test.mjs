@@ -1,4 +1,4 @@
-// All that has to hold before a change may land: checks, build, tests. The last line counts them.
+// Everything that must pass before a change lands: checks, build, tests. The last line counts the tests.
 import { spawnSync } from 'node:child_process';
 import { countTests, report } from './run-tests.mjs';
 

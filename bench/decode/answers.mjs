@@ -1,14 +1,14 @@
-// One streamed answer of each wire family, as the provider sends it. Everybody is measured on these bytes.
+// One streamed answer of each provider API, as the provider sends it. All candidates are measured on these bytes.
 
 /** Bytes, and characters, of one delta. All ASCII, so that both are the same. */
 export const DELTA_SIZE = 20;
-/** What a socket hands over at once when the sender is ahead. */
+/** The size of one read from a socket when the sender is ahead. */
 const PIECE_SIZE = 16 * 1024;
 export const MODEL = 'bench-model';
 
 /**
- * An answer of `count` text deltas, or of one tool call whose arguments come in `count` pieces: its bytes in pieces, and
- * what a reader has to find in them.
+ * An answer of `count` text deltas, or of one tool call whose arguments are streamed in `count` pieces: its bytes, and what a
+ * reader must find in them.
  */
 export function answer(wire, work, count) {
   const { frames, contentType } = WIRES[wire];
@@ -39,7 +39,7 @@ const WIRES = {
 };
 
 export const WIRE_NAMES = Object.keys(WIRES);
-/** The wires that stream a call's arguments; the others send a call whole. */
+/** The APIs that stream the arguments of a call; the others send complete calls. */
 export const TOOL_WIRE_NAMES = WIRE_NAMES.filter((wire) => WIRES[wire].frames.tool);
 
 const CALL = { id: 'call_bench', name: 'write_file' };
@@ -117,7 +117,7 @@ function* responsesText(deltas, text) {
   yield* responsesStart(event, { ...item, status: 'in_progress', content: [] });
   yield event('response.content_part.added', { ...place, part: { ...part, text: '' } });
   for (const delta of deltas) yield event('response.output_text.delta', { ...place, delta, logprobs: [] });
-  // The last events repeat the whole text, each on one line: long lines are part of this wire.
+  // The last events repeat the complete text, each on one line: long lines are part of this API.
   yield event('response.output_text.done', { ...place, text, logprobs: [] });
   yield event('response.content_part.done', { ...place, part: { ...part, text } });
   const whole = { ...item, status: 'completed', content: [{ ...part, text }] };
@@ -225,7 +225,7 @@ function unnamed(payload) {
   return `data: ${JSON.stringify(payload)}\n\n`;
 }
 
-/** The same words for the same count, and never the same sentence twice: nothing can be remembered from before. */
+/** The same words for the same count, and no repeated sentence, so that nothing can be cached. */
 function textOf(count) {
   let text = '';
   let seed = 42;
@@ -254,7 +254,7 @@ function cut(text, size) {
 
 function cut16k(bytes) {
   const count = Math.ceil(bytes.length / PIECE_SIZE);
-  // Copies, as a socket would make them: a piece is not a window on the whole answer.
+  // Copies, as from a socket: a piece is not a view of the complete answer.
   return Array.from(
     { length: count },
     (_, at) => new Uint8Array(bytes.subarray(at * PIECE_SIZE, (at + 1) * PIECE_SIZE)),

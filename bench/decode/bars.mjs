@@ -4,7 +4,7 @@ import { candidatesFor, COMPARED, TOOL_COUNTS } from './plan.mjs';
 const LINEAR = 1.05;
 const TOOL_US_PER_PIECE = 15;
 
-/** Every bar of the decode benchmark for what was planned. */
+/** The bars of the decode benchmark for a plan. */
 export function decodeBars(figures, { wires, toolWires, counts }) {
   return [
     ...wires.flatMap((wire) => textBars(figures, wire, counts)),

@@ -2,7 +2,7 @@ import { WIRE_NAMES } from './answers.mjs';
 
 const WITHOUT_OLLAMA = WIRE_NAMES.filter((wire) => wire !== 'ollama');
 
-/** Who is measured, on which wires. Loaded only in the process that measures it. */
+/** The candidates and their APIs. Each is loaded only in the process that measures it. */
 export const CANDIDATES = {
   floor: { wires: WIRE_NAMES, load: () => import('./floor.mjs') },
   polypod: { wires: WIRE_NAMES, load: () => import('./polypod.mjs') },

@@ -1,6 +1,6 @@
 import { growthExponent, median } from '../statistics.mjs';
 
-/** What was measured: CPU microseconds of one answer for each point, by round. */
+/** The measurements: CPU microseconds of one answer for each point, by round. */
 export class Figures {
   #cpuUs = new Map();
   #failures = new Map();
@@ -17,7 +17,7 @@ export class Figures {
     this.#failures.set(keyOf(point), reason);
   }
 
-  /** A point that failed once is not tried again. */
+  /** A point that failed once is not measured again. */
   hasFailed(point) {
     return this.#failures.has(keyOf(point));
   }
@@ -27,12 +27,12 @@ export class Figures {
     return this.#overRounds((round) => this.#of(point, round) / point.count);
   }
 
-  /** How many times as much one point takes as another, compared within each round. */
+  /** The ratio of two points, compared within each round. */
   ratio(point, other) {
     return this.#overRounds((round) => this.#of(point, round) / this.#of(other, round));
   }
 
-  /** How the cost of an answer grows with its length, looked at within each round. */
+  /** The growth exponent of an answer's cost with its length, computed within each round. */
   growth(point, counts) {
     return this.#overRounds((round) =>
       growthExponent(counts.map((count) => ({ size: count, cost: this.#of({ ...point, count }, round) }))),
@@ -43,13 +43,13 @@ export class Figures {
     return { cpuUs: Object.fromEntries(this.#cpuUs), failures: Object.fromEntries(this.#failures) };
   }
 
-  /** The median of the rounds that have all it takes; undefined if none has. */
+  /** The median of the rounds that have all values; undefined if there is none. */
   #overRounds(value) {
     const values = Array.from({ length: this.#rounds }, (_, round) => value(round)).filter(Number.isFinite);
     return values.length === 0 ? undefined : median(values);
   }
 
-  /** What failed in one round counts in none: half the rounds right is not right. */
+  /** A point that failed in one round counts in none. */
   #of(point, round) {
     return this.hasFailed(point) ? undefined : this.#cpuUs.get(keyOf(point))?.[round];
   }

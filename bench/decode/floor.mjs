@@ -1,6 +1,6 @@
-// The least that can be done with the bytes: find the lines, JSON.parse the payloads, look at the text. It knows that
-// the bytes are ASCII and well formed, keeps nothing and reports nothing. Of the ways tried (byte search and one decode
-// per line, search for `data:`, this one) it is the cheapest on every wire.
+// The minimum work with the bytes: find the lines, JSON.parse the payloads, read the text. It assumes well-formed ASCII, stores
+// nothing and reports nothing. Of the variants tried (byte search and one decode per line, search for `data:`, this one) it is
+// the cheapest for every API.
 const LF = '\n';
 
 export function open(wire) {

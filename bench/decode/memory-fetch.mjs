@@ -1,9 +1,9 @@
-// The peers know no transport of ours, but all of them call `fetch`: it answers with the bytes in memory. Replaced as
-// soon as this module is loaded, because most clients keep the one they find when they are made.
+// The peers cannot use our transport, but all call `fetch`: it answers with the bytes in memory. It is replaced when this module
+// is loaded, because most clients store the function when they are created.
 let current;
 globalThis.fetch = answerFromMemory;
 
-/** What every fetch answers with from now on. */
+/** Sets the answer of every fetch. */
 export function serve(answer) {
   current = answer;
 }

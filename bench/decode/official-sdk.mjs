@@ -44,7 +44,7 @@ const SDK = {
     const client = new GoogleGenAI({ apiKey: 'bench', httpOptions: { baseUrl: BASE } });
     return {
       start: () => client.models.generateContentStream({ model: MODEL, contents: 'go' }),
-      // Not `event.text`, a getter that warns and joins: the raw parts are what we ask everybody for.
+      // Not `event.text`, a getter that warns and joins: the raw parts are compared for all candidates.
       textIn: (event) => event.candidates?.[0]?.content?.parts?.[0]?.text,
     };
   },

@@ -1,4 +1,4 @@
-// pi's provider layer, the nearest relative of ours: it also turns every wire into one vocabulary of events.
+// pi's provider layer: like ours, it converts every provider API to one event vocabulary.
 import { stream } from '@mariozechner/pi-ai';
 import { MODEL } from './answers.mjs';
 import { serve } from './memory-fetch.mjs';

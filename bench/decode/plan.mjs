@@ -3,14 +3,14 @@ import { CANDIDATES } from './candidates.mjs';
 
 /** The count at which candidates are compared. */
 export const COMPARED = 20_000;
-/** The peers are far from their bars: they need fewer rounds, and they are the slow ones. */
+/** The peers are far from their bars and slow, so they need fewer rounds. */
 const PEER_ROUNDS = 3;
 export const TOOL_COUNTS = [500, 2000, 6000];
 
 const FULL = { rounds: 5, counts: [2000, COMPARED, 100_000] };
 const QUICK = { rounds: 2, counts: [2000, COMPARED] };
 
-/** What is measured: everybody on every wire, or on one, at every count. */
+/** The points to measure: every candidate on every API, or on one, at every count. */
 export function plan({ quick, only }) {
   const { rounds, counts } = quick ? QUICK : FULL;
   const chosen = (wires) => wires.filter((wire) => only === undefined || wire === only);
@@ -18,8 +18,8 @@ export function plan({ quick, only }) {
 }
 
 /**
- * The points of one round in the order they are measured. What a bar compares stands close together, so that a slow
- * minute of the machine hits both sides. What no bar needs is measured in the first round only.
+ * The points of one round in order. Points that a bar compares are adjacent, so that a slow phase of the machine affects both.
+ * Points without a bar are measured in the first round only.
  */
 export function* pointsOf({ counts, wires, toolWires }, round) {
   for (const wire of wires) {
@@ -39,7 +39,7 @@ export function candidatesFor(wire) {
   return Object.keys(CANDIDATES).filter((candidate) => CANDIDATES[candidate].wires.includes(wire));
 }
 
-/** Why a point is left out, if it is. */
+/** Why a point is skipped; undefined if it is not. */
 export function skipped({ candidate, count }) {
   return candidate === 'AI SDK' && count > COMPARED
     ? `AI SDK at ${count} deltas is left out: some ten seconds for each answer, and no bar looks at it`

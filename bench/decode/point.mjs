@@ -3,7 +3,7 @@ import { cpuPerRun } from '../measure.mjs';
 import { answer } from './answers.mjs';
 import { CANDIDATES } from './candidates.mjs';
 
-/** The warm-up answer is as short as the shortest measured one, whatever is measured: all start equally warm. */
+/** The warm-up answer has the shortest measured length for every point, so that all start equally warm. */
 const WARM_UP_COUNT = { text: 2000, tool: 500 };
 
 const [candidate, wire, work, count] = process.argv.slice(2);
@@ -18,7 +18,7 @@ const cpuUs = await cpuPerRun(
   () => complete(measured),
 );
 console.log(JSON.stringify({ cpuUs }));
-// Some libraries leave timers or sockets behind.
+// Some libraries leave timers or sockets open.
 process.exit(0);
 
 async function complete(one) {

@@ -1,5 +1,5 @@
-// What is measured: bytes to normalised events to a Timeline with both collectors, through the same `connect` that
-// talks to the network.
+// The measured path: bytes to normalised events to a Timeline with both collectors, through the same `connect` that is used with
+// the network.
 import { connect } from '../../dist/llm/index.js';
 import { providers } from '../../dist/registry.js';
 import { TextBlockCollector, Timeline, ToolCallCollector } from '../../dist/timeline/index.js';
@@ -15,7 +15,7 @@ export function open(wire) {
   return (answer) => read(connectTo(wire, fromMemory(answer)));
 }
 
-/** One delta in must be one delta out, and nothing of it may change: counting characters alone would not show that. */
+/** Checks that every delta is emitted once and unchanged, which counting characters alone would not show. */
 export async function check(wire, answer) {
   const deltas = [];
   for await (const event of connectTo(wire, fromMemory(answer)).stream(
@@ -33,7 +33,7 @@ export function connectTo(wire, transport, baseUrl = 'http://bench.invalid') {
   return connect(provider, { name: wire, api: wire, baseUrl, apiKey: 'bench' }, { transport });
 }
 
-/** Reads one answer to its end; how many characters of text and arguments the collectors have then. */
+/** Reads one answer to its end; returns the number of characters in the collectors. */
 export async function read(llm, onFirstDelta = () => {}) {
   const timeline = new Timeline();
   const texts = new TextBlockCollector().attach(timeline);

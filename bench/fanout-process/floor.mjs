@@ -2,7 +2,7 @@ import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { streamDeltas } from '../floor/stream-deltas.mjs';
 
-/** The least that hands one stream to many consumers in a process; see bench/fanout-process.mjs. */
+/** The minimum that distributes one stream to many consumers in a process; see bench/fanout-process.mjs. */
 export async function openFloor(provider, directory) {
   const log = openSync(join(directory, 'log.jsonl'), 'a');
   return async ({ watchers }) => {

@@ -1,7 +1,7 @@
-// The floor host with subscribers, in the words of the Pod Protocol: node floor-host.mjs <control socket> <provider> <directory>
-//
-// A session has a socket of its own. Whoever connects subscribes: what one read from the provider brings is one write to a log
-// and one write of the same bytes to each of them. One that does not drain holds the provider up.
+// The floor host with subscribers, in the spelling of the Pod Protocol: node floor-host.mjs <control socket> <provider>
+// <directory>. Every session has its own socket, and every client that connects is a subscriber. Each read from the provider
+// becomes one write to a log and one write of the same bytes to each subscriber. A subscriber that does not drain pauses the
+// provider.
 import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ function serveSession(sessionPath) {
   const server = createServer((client) => {
     clients.add(client);
     client.on('error', () => client.destroy()).on('close', () => clients.delete(client));
-    // A client's line is short and comes in one piece.
+    // A client's line is short and arrives in one piece.
     client.setEncoding('utf8').on('data', (line) => take(JSON.parse(line), client));
   });
   return new Promise((resolve) => server.listen(sessionPath, () => resolve(server)));

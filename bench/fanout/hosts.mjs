@@ -7,7 +7,7 @@ const HOSTS = {
   pod: new URL('pod-host.mjs', import.meta.url),
 };
 
-/** A host of this kind in a process of its own; answers with the connection that opens and closes its sessions. */
+/** Starts a host of this kind in its own process; resolves with the connection that opens and closes its sessions. */
 export async function startSessions(kind, provider) {
   const directory = scratch();
   const path = join(directory, 'control.sock');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 
-/** A plain link to a session, which hears it from now on: its host has answered. It is not read yet. */
+/** Connects to a session as a subscriber. Resolves when the host has answered; the socket is not read yet. */
 export async function join(path) {
   const socket = createConnection(path);
   send(socket, { method: 'get_status', request_id: 1 });

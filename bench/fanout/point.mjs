@@ -9,13 +9,13 @@ import { startSessions } from './hosts.mjs';
 import { join, run } from './join.mjs';
 import { ByteCount, readAnswer } from './watchers.mjs';
 
-/** Enough of either that the beginning and the end of an answer weigh little. */
+/** Long enough that the start and the end of an answer have little weight. */
 const DELTAS = { most: 5_000, least: 1_000, delivered: 1_000_000 };
 
 const [kind, work] = process.argv.slice(2);
 const [watchers, idle] = process.argv.slice(4).map(Number);
 const deltas = Math.min(DELTAS.most, Math.max(DELTAS.least, DELTAS.delivered / watchers));
-/** Of a paced answer, one write of the provider is written to all before the next one comes. */
+/** In a paced answer, one write of the provider is written to all watchers before the next one arrives. */
 const delayMs = { flood: 0, paced: 1 + watchers / 50 }[work];
 const reads = [];
 const sessions = await startSessions(kind, await startProvider());
@@ -29,7 +29,7 @@ process.exit(0);
 async function answer(pauseMs) {
   const { session, path } = await sessions.ask({ do: 'open' });
   const sockets = [];
-  // One after the other: more at once than a socket's backlog holds would be refused.
+  // One after the other: more at once would exceed the backlog of the socket.
   while (sockets.length < watchers + idle) sockets.push(await join(path));
   const [first, ...others] = sockets.slice(0, watchers);
   const counts = others.map((socket) => new ByteCount(socket));

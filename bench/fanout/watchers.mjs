@@ -1,7 +1,7 @@
 const DELTA = '"event":"text_delta"';
 const END = '"event":"turn_end"';
 
-/** Reads an answer to its end; resolves with how many deltas and bytes it was, and in how many reads they came. */
+/** Reads an answer to its end; resolves with the number of deltas, bytes and reads. */
 export function readAnswer(socket) {
   let [deltas, bytes, reads, rest] = [0, 0, 0, ''];
   return new Promise((resolve) => {
@@ -18,7 +18,7 @@ export function readAnswer(socket) {
   });
 }
 
-/** Counts what comes: all plain links of a session get the same bytes, so that is all there is to know. */
+/** Counts bytes: all connections of a session receive the same ones. */
 export class ByteCount {
   #bytes = 0;
   #awaited = Number.POSITIVE_INFINITY;
@@ -31,7 +31,7 @@ export class ByteCount {
     });
   }
 
-  /** Resolves when so many have come. */
+  /** Resolves when this many bytes have arrived. */
   reach(bytes) {
     if (this.#bytes >= bytes) return Promise.resolve();
     this.#awaited = bytes;

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 
 const DELTA = '"t":"text"';
-/** How an answer ends, in the words of each host. */
+/** The end of an answer, in the spelling of each host. */
 const ENDS = { floor: '"t":"end"', pod: '"type":"run-end"' };
 
-/** One connection to a host: asks, and reads a session's lines to the end of an answer. */
+/** A connection to a host: sends requests, and reads the lines of a session to the end of an answer. */
 export class Client {
   #socket;
   #end;
@@ -27,7 +27,7 @@ export class Client {
     socket.setEncoding('latin1').on('data', (piece) => this.#take(piece));
   }
 
-  /** Sends a message and answers with the reply. */
+  /** Sends a message and resolves with the reply. */
   ask(message) {
     this.#socket.write(`${JSON.stringify(message)}\n`);
     return new Promise((resolve) => {
@@ -35,7 +35,7 @@ export class Client {
     });
   }
 
-  /** Prompts, and answers with how much came back. */
+  /** Sends a prompt and resolves with the size of the answer. */
   prompt(session, text) {
     [this.#deltas, this.#bytes] = [0, 0];
     this.#socket.write(`${JSON.stringify({ do: 'prompt', session, text })}\n`);

@@ -1,7 +1,6 @@
-// The floor for a host: the least that does the job, and no features at all. node host.mjs <socket> <provider> <directory>
-//
-// Takes a prompt on a Unix socket, asks the simulator by the Messages API, and turns what one read from it brings into one
-// write to a log (which is not synced) and one to each of its clients. A client that does not drain holds the provider up.
+// The floor for a host: the minimum without any features: node host.mjs <socket> <provider> <directory>. Reads prompts from a
+// Unix socket and sends them to the simulator with the Messages API. Each read from the simulator becomes one write to a log (not
+// synced) and one to each client. A client that does not drain pauses the provider.
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveLines } from './line-server.mjs';
@@ -27,7 +26,7 @@ await serveLines(path, {
 console.log(JSON.stringify({ ready: true }));
 process.stdin.resume().on('end', () => process.exit(0));
 
-/** Answers with the clients that have to drain before more should come. */
+/** Returns the clients that must drain before more is sent. */
 function tell(session, pieces, isEnd) {
   let lines = '';
   for (const piece of pieces)

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * Serves JSON lines on a Unix socket: `handlers[message.do]` gets the message and the socket, and what it resolves to is
- * the reply. Every host of these benchmarks is driven by it, so that what is compared is what stands behind it.
+ * Serves JSON lines on a Unix socket: `handlers[message.do]` receives the message and the socket, and resolves with the reply.
+ * All hosts of these benchmarks use it, so that only the code behind it differs.
  */
 export function serveLines(path, handlers) {
   const known = { spent, ...handlers };
@@ -23,7 +23,7 @@ async function answer(handlers, message, socket) {
   if (reply !== undefined) socket.write(`${JSON.stringify({ reply })}\n`);
 }
 
-/** CPU microseconds of this process so far, user and system, all threads; and its memory. */
+/** The CPU microseconds of this process so far (user and system, all threads) and its memory. */
 function spent({ collect }) {
   if (collect) globalThis.gc();
   const { user, system } = process.cpuUsage();

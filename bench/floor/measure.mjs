@@ -1,12 +1,12 @@
-/** Below this a measurement says more about the clock and the collector than about the code. */
+/** Shorter measurements are dominated by the clock and the garbage collector. */
 const MIN_CPU_US = 200_000;
-/** A host runs for days: the compiler has long settled on its hot functions, which takes it about so long. */
+/** A host runs for days, so its hot functions are already compiled. The compiler needs about this long. */
 const WARM_UP_US = 2_000_000;
 const REPETITIONS = 4;
 
 /**
- * CPU microseconds of one run in another process. A run answers with what it took there, without what it prepared. Every
- * repetition runs as often as it takes to fill MIN_CPU_US; the smallest counts, since noise only ever adds.
+ * CPU microseconds of one run in another process. A run resolves with the CPU time it used there, without its preparation. Every
+ * repetition runs until MIN_CPU_US is reached; the smallest value counts, because noise only adds.
  */
 export async function cpuPerRun(warmUp, run) {
   await repeat(warmUp, WARM_UP_US);

@@ -1,6 +1,6 @@
 // The same host with pods behind it, composed as a program would: node pod-host.mjs <socket> <provider> <directory>
 //
-// The log at its default durability; a watcher in this process for each client, which encodes each batch once.
+// The log has its default durability; a watcher in this process for each client encodes each batch once.
 import { once } from 'node:events';
 import { serveLines } from './line-server.mjs';
 import { openHost, say } from './pods.mjs';
@@ -29,7 +29,7 @@ await serveLines(path, {
 console.log(JSON.stringify({ ready: true }));
 process.stdin.resume().on('end', () => process.exit(0));
 
-/** A client that falls behind is cut off by its pod and goes on from where it was, as a door does it. */
+/** A client that falls behind is disconnected by its pod and resumes after the last event, as at a door. */
 async function forward(pod, socket, joined) {
   let after;
   const follow = async () => {
@@ -59,7 +59,7 @@ function linesOf(events) {
   return Buffer.from(lines);
 }
 
-/** A delta in the words of the floor: what is compared is what brought it here, not two spellings. */
+/** A delta in the spelling of the floor, so that the encoding does not affect the comparison. */
 function lineOf(event) {
   if (event.type !== 'block-delta') return `${JSON.stringify(event)}\n`;
   const { seq, index, delta } = event;

@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 const PROVIDER = new URL('provider.mjs', import.meta.url);
 const HOSTS = { floor: new URL('host.mjs', import.meta.url), pod: new URL('pod-host.mjs', import.meta.url) };
 
-/** A directory that is gone with the process. */
+/** A temporary directory that is removed when the process exits. */
 export function scratch() {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-bench-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Starts a module that says in its first line that it is ready; it ends with this process. */
+/** Starts a module that prints a line when it is ready; it ends with this process. */
 export async function start(module, args = [], { flags = [] } = {}) {
   const child = spawn(process.execPath, [...flags, fileURLToPath(module), ...args.map(String)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -31,7 +31,7 @@ export async function startProvider() {
   return said.url;
 }
 
-/** A host of this kind with a provider behind it, each in a process of its own; answers with the path of its socket. */
+/** Starts a host of this kind and its provider, each in its own process; resolves with the socket path. */
 export async function startHost(kind, options) {
   const directory = scratch();
   const path = join(directory, 'host.sock');

@@ -1,5 +1,5 @@
-// The provider simulator in a process of its own, so that its cost is charged to nobody: node provider.mjs
-// Prints its address; ends when its standard input does. What a prompt asks for is in its own words, see `prompts.mjs`.
+// The provider simulator in its own process, so that its CPU time is not counted: node provider.mjs. Prints its address; ends
+// when its standard input ends. See `prompts.mjs` for the prompts.
 import { generatedText, startSim } from '../../dist/sim/index.js';
 import { askedIn } from './prompts.mjs';
 
@@ -8,7 +8,7 @@ console.log(JSON.stringify({ url }));
 process.stdin.resume().on('end', () => process.exit(0));
 
 function answerTo({ messages }) {
-  // After the results of a call there is nothing left to say.
+  // The answer to tool results is short.
   if (messages.at(-1).role === 'tool') return { parts: [{ text: 'Done.' }] };
   const { work, count, size, batch, delayMs } = askedIn(
     messages.findLast(({ role }) => role === 'user').text,

@@ -4,8 +4,8 @@ const NEWLINE = 10;
 const agent = new Agent({ keepAlive: true });
 
 /**
- * Asks for one answer and hands on its pieces of text, all that one read brings together: `onPieces(pieces, isEnd)`. It
- * answers with the writable streams to wait for before more is read.
+ * Requests one answer and passes on its text, all pieces of one read together: `onPieces(pieces, isEnd)` returns the writable
+ * streams to wait for before the next read.
  */
 export function streamDeltas(provider, text, onPieces) {
   const body = JSON.stringify({
@@ -33,7 +33,7 @@ function piecesIn(bytes, end) {
   let isEnd = false;
   for (let start = 0; start < end; ) {
     const stop = bytes.indexOf(NEWLINE, start);
-    // Of the lines of an event only the one with the data counts.
+    // Only the data line of an event is parsed.
     if (bytes[start] === 0x64) {
       const frame = JSON.parse(bytes.utf8Slice(start + 'data: '.length, stop));
       if (frame.type === 'content_block_delta') pieces.push(frame.delta.text);

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** A connection to the HLD door. Lines are counted and kept as they came. */
+/** A connection to the HLD door. Lines are counted and stored in order. */
 export class Client {
   lines = [];
   #rest = '';
@@ -25,7 +25,7 @@ export class Client {
     });
   }
 
-  /** Sends a request; resolves with the result of the next line that comes. */
+  /** Sends a request; resolves with the result of the next line. */
   async call(method, params) {
     const at = this.lines.length;
     this.socket.write(`${JSON.stringify({ jsonrpc: '2.0', method, params, id: 1 })}\n`);

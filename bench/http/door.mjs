@@ -1,5 +1,5 @@
-// A host with the tasks door, its audit log on: node door.mjs <control socket> <provider> <directory>
-// Only what would end a measurement is lifted: the rate of one key, how many may wait, and the comments in quiet streams.
+// A host with the tasks door and an audit log: node door.mjs <control socket> <provider> <directory>. Only limits that would end
+// a measurement are raised: the rate of one key, the queue, and the comments in quiet streams.
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLog, redactor } from '../../dist/base/index.js';
@@ -12,7 +12,7 @@ import { openHost } from '../floor/pods.mjs';
 const [path, provider, directory] = process.argv.slice(2);
 const MANY = 1_000_000_000;
 const host = await openHost(provider, join(directory, 'data'), { limits: { queue: MANY } });
-// In a directory of their own, as the daemon has them: it is watched.
+// In a separate directory, as in the daemon, because it is watched.
 const keyFile = join(mkdtempSync(join(directory, 'keys-')), 'keys.json');
 const { key } = createKey(keyFile, { owner: 'bench', scopes: ['submit', 'read'] });
 const { url } = await startTasks({

@@ -21,7 +21,7 @@ const server = createServer((request, response) => {
   else if (request.method === 'POST') take(request, response);
   else reply(response);
 });
-// As many at once as the door takes.
+// The same backlog as the door.
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
 await once(server, 'listening');
 await serveLines(path, {
@@ -61,7 +61,7 @@ function listen(response) {
   response.on('close', () => clients.delete(response));
 }
 
-/** Answers with the clients that have to drain before more should come. */
+/** Returns the clients that must drain before more is sent. */
 function tell(pieces, isEnd) {
   let lines = '';
   const say = (event, data) => {

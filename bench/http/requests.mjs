@@ -10,7 +10,7 @@ import { headersFor, startServer, submit, untilOver } from './servers.mjs';
 
 const CONNECTIONS = 10;
 const AMOUNT = 4_000;
-/** Sessions that a task each stalls: what is submitted waits there. */
+/** Sessions with a stalled task each: new tasks are queued behind it. */
 const SESSIONS = 20;
 
 const WORKS = {
@@ -43,11 +43,11 @@ console.log(
 );
 process.exit(0);
 
-/** Answers with the CPU that it took there. */
+/** Resolves with the CPU time of the server. */
 async function load() {
   const before = await server.control.ask({ do: 'spent' });
   const [began, loading] = [performance.now(), fire()];
-  // It looks only once a second whether it is done: the answers themselves say when they were.
+  // autocannon checks only once a second whether it is done, so the end is taken from the answers.
   let ended = began;
   loading.on('response', () => (ended = performance.now()));
   const result = await loading;
@@ -80,7 +80,7 @@ async function taught({ method, path, headers, body }) {
     ...(body && { body }),
   });
   const floor = await startServer('floor');
-  // These the server makes itself.
+  // The server adds these headers itself.
   const { date, connection, 'keep-alive': keepAlive, ...own } = Object.fromEntries(response.headers);
   await floor.control.ask({ do: 'teach', answer: { headers: own, body: await response.text() } });
   return floor;
@@ -91,7 +91,7 @@ function submission(sessionId, headers = {}) {
   return { method: 'POST', path: '/submit_task', headers, body };
 }
 
-/** A task that runs for longer than the measurement. */
+/** Submits a task that runs longer than the measurement. */
 function stall(at, sessionId) {
   return submit(at, { sessionId, userPrompt: promptFor({ count: 2, batch: 1, delayMs: 600_000 }) });
 }

@@ -8,8 +8,8 @@ const SERVERS = {
 };
 
 /**
- * The door or its floor in a process of its own: its address, a key, and the connection that tells what it has used. BENCH_FLAGS are
- * flags for Node there, such as --cpu-prof.
+ * Starts the door or its floor in its own process: returns its address, a key, and the connection that reports its CPU time.
+ * BENCH_FLAGS are Node.js flags for it, such as --cpu-prof.
  */
 export async function startServer(kind) {
   const directory = scratch();
@@ -24,7 +24,7 @@ export function headersFor({ key }) {
   return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
 }
 
-/** Submits a task and answers with its id. */
+/** Submits a task and resolves with its id. */
 export async function submit(server, task, more = {}) {
   const response = await fetch(`${server.url}/submit_task`, {
     method: 'POST',

@@ -5,14 +5,14 @@ import { promptFor } from '../floor/prompts.mjs';
 import { headersFor, startServer, submit, untilOver } from './servers.mjs';
 import { readAnswer, Watcher } from './watchers.mjs';
 
-/** Enough of either that the beginning and the end of an answer weigh little. */
+/** Long enough that the start and the end of an answer have little weight. */
 const DELTAS = { most: 5_000, least: 1_000, delivered: 1_000_000 };
 const SESSION = 'busy';
 
 const [kind, work, count] = process.argv.slice(2);
 const watchers = Number(count);
 const deltas = Math.min(DELTAS.most, Math.max(DELTAS.least, DELTAS.delivered / watchers));
-/** Of a paced answer, one write of the provider is written to all before the next one comes. */
+/** In a paced answer, one write of the provider is written to all watchers before the next one arrives. */
 const delayMs = { flood: 0, paced: 1 + watchers / 50 }[work];
 
 const server = await startServer(kind);
@@ -20,7 +20,7 @@ const prompt = {
   door: (text) => submit(server, { sessionId: SESSION, userPrompt: text, taskType: 'chat' }),
   floor: (text) => server.control.ask({ do: 'run', prompt: text }),
 }[kind];
-// A session is there once something was submitted to it.
+// A session exists after its first submission.
 if (kind === 'door') await untilOver(server, await prompt(promptFor({ count: 1 })));
 const all = await Promise.all(Array.from({ length: watchers }, open));
 const [first, ...others] = all;

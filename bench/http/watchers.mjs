@@ -4,14 +4,14 @@ import { get } from 'node:http';
 const DELTA = 'event: text_delta\n';
 const END = 'event: run_end\n';
 
-/** One client of a stream of server-sent events. What it reads is only counted and hashed, so that there can be many. */
+/** A client of a stream of server-sent events. It only counts and hashes the bytes, so that there can be many. */
 export class Watcher {
   #hash = createHash('sha1');
   #bytes = 0;
   #awaited = Number.POSITIVE_INFINITY;
   #onReached;
 
-  /** Resolves when the stream stands: its host has said all that it says at the beginning. */
+  /** Resolves when the stream is open and its initial events have arrived. */
   static open(url, headers, isJoined) {
     return new Promise((resolve, reject) => {
       const asked = get(url, { headers, agent: false }, (response) => {
@@ -43,7 +43,7 @@ export class Watcher {
     return this.#bytes;
   }
 
-  /** Resolves when so many have come. */
+  /** Resolves when this many bytes have arrived. */
   reach(bytes) {
     if (this.#bytes >= bytes) return Promise.resolve();
     this.#awaited = bytes;
@@ -52,13 +52,13 @@ export class Watcher {
     });
   }
 
-  /** Of all that came, chunked however it was. */
+  /** The hash of all bytes, independent of their chunks. */
   digest() {
     return this.#hash.copy().digest('hex');
   }
 }
 
-/** Reads one answer to its end; resolves with how many deltas it had. */
+/** Reads one answer to its end; resolves with its number of deltas. */
 export function readAnswer({ response }) {
   let [deltas, rest] = [0, ''];
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { promptFor } from '../floor/prompts.mjs';
 import { direct, through } from './routes.mjs';
 
 const PACED = { count: 500, batch: 1, delayMs: 4 };
-/** As fast as it goes: a host runs for days, and the compiler has long settled on its hot functions. */
+/** As fast as possible: a host runs for days, so its hot functions are already compiled. */
 const WARM_UP = { count: 20_000 };
 
 const answers = Number(process.argv[2]);

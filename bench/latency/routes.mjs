@@ -5,7 +5,7 @@ import { ageOf, agesIn } from './stamps.mjs';
 
 const END = '"event":"turn_end"';
 
-/** Straight from the provider: what no host can be faster than. Answers with a function from a prompt to the ages of its deltas. */
+/** Reads directly from the provider, as the lower bound. Returns a function from a prompt to the ages of its deltas. */
 export function direct(provider) {
   return (prompt) =>
     new Promise((resolve) => {
@@ -19,7 +19,7 @@ export function direct(provider) {
     });
 }
 
-/** The same through a host in a process of its own, in a new session for each prompt. */
+/** Reads through a host in its own process, with a new session for each prompt. */
 export async function through(kind, provider) {
   const sessions = await startSessions(kind, provider);
   return async (prompt) => {

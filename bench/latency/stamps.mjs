@@ -1,11 +1,11 @@
 const DELTA = /"event":"text_delta","data":\{"text":"at (\d+);"/g;
 
-/** The text of a delta that is written now. The clock is the machine's: all its processes read the same. */
+/** The text of a delta with the current time, from the clock that all processes of a machine share. */
 export function stamp() {
   return `at ${process.hrtime.bigint()};`;
 }
 
-/** How long ago a stamp was made, in milliseconds. */
+/** The age of a stamp in milliseconds. */
 export function ageOf(text, now) {
   return Number(now - BigInt(text.slice('at '.length, -1))) / 1e6;
 }

@@ -11,7 +11,7 @@ const SETTLE_MS = 6_000;
 const count = Number(process.argv[2]);
 const directory = scratch();
 const host = await openHost(await startProvider(), directory, { files: unsynced() });
-// What the first ones load and compile is not theirs.
+// The first pods load and compile code that is not counted.
 await sleepers(TOGETHER);
 const before = await held();
 for (let made = 0; made < count; made += TOGETHER) await sleepers(TOGETHER);
@@ -42,7 +42,7 @@ function isRunEnd({ type }) {
   return type === 'run-end';
 }
 
-/** After a while: what was let go of last is in the hands of timers and finalizers, which one collection only sets free. */
+/** After a delay: timers and finalizers still reference the last released objects, so one collection is not enough. */
 async function held() {
   globalThis.gc();
   await setTimeout(SETTLE_MS);
@@ -51,7 +51,7 @@ async function held() {
   return heapUsed + external;
 }
 
-/** What the disk has of the pods does not matter here, and waiting for it would take most of the time. */
+/** Durability does not matter here, and syncing would take most of the time. */
 function unsynced() {
   const open = (name) => (path) => ({ ...realFiles[name](path), sync: async () => {} });
   const opening = Object.fromEntries(

@@ -1,4 +1,4 @@
-// What `polypod serve` does when a session has been used and nobody is there: node idle-daemon.mjs
+// The CPU use of `polypod serve` after a session was used and all clients have left: node idle-daemon.mjs
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';

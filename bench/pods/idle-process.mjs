@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 
-/** Kept-alive connections end and the collector looks once more. */
+/** Time for kept-alive connections to end and for a last garbage collection. */
 const SETTLE_MS = 20_000;
 const WINDOW_MS = 40_000;
 
-/** What a process that has nothing to do does, seen from outside: CPU milliseconds and wake-ups per second. */
+/** The CPU milliseconds and wake-ups per second of an idle process, measured from outside. */
 export async function idleOf(pid) {
   await setTimeout(SETTLE_MS);
   const before = threadsOf(pid);
@@ -18,7 +18,7 @@ export async function idleOf(pid) {
   };
 }
 
-/** Nanoseconds on the CPU, and how often a thread went to sleep by itself, of all threads. */
+/** Nanoseconds on the CPU, and the number of voluntary context switches, of all threads. */
 function threadsOf(process) {
   let cpuNs = 0;
   let switches = 0;

@@ -1,4 +1,4 @@
-// What an idle host does, seen from outside: node idle.mjs <floor|pod>
+// The CPU use of an idle host, measured from outside: node idle.mjs <floor|pod>
 import { Client } from '../floor/client.mjs';
 import { startHost } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';

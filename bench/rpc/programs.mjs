@@ -46,10 +46,10 @@ function pi(provider) {
   };
 }
 
-/** Words that are looked for may be parted between two chunks. */
+/** The searched words can be split between two chunks. */
 const LONGEST_WORDS = 64;
 
-/** One program in RPC mode, whose output is read and not looked at but for its last words. */
+/** A program in RPC mode. Its output is read, but only its last words are examined. */
 export class RpcProgram {
   bytes = 0;
   #child;
@@ -66,7 +66,7 @@ export class RpcProgram {
     });
     this.#child.stdout.on('data', (chunk) => {
       this.bytes += chunk.length;
-      // The last line may be long and end with the whole answer; what it is stands at its beginning.
+      // The last line can be long and end with the complete answer; its type is at its start.
       this.#tail += chunk.toString('latin1');
       this.#look();
       this.#tail = this.#tail.slice(-LONGEST_WORDS);
@@ -90,7 +90,7 @@ export class RpcProgram {
     this.#child.kill('SIGKILL');
   }
 
-  /** CPU of the process so far, in microseconds; the clock ticks a hundred times a second. */
+  /** The CPU time of the process so far, in microseconds; the resolution is 10 ms. */
   get cpuUs() {
     const [, rest] = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ');
     const fields = rest.split(' ');
@@ -102,7 +102,7 @@ export class RpcProgram {
     this.#child.stdin.write(`${JSON.stringify(frame)}\n`);
   }
 
-  /** Resolves when the words have come since the last frame was sent. */
+  /** Resolves when the words have arrived since the last frame was sent. */
   hear(words) {
     return new Promise((resolve, reject) => {
       this.#child.on('close', (code) => reject(new Error(`the program has ended with ${code}`)));

@@ -12,7 +12,7 @@ import { PROGRAMS, RpcProgram } from './programs.mjs';
 const HOST = new URL('../floor/host.mjs', import.meta.url);
 const PROMPT = promptFor({ work: 'text', count: 1 });
 
-/** Prints the figures, and gives the bars. */
+/** Prints the figures and returns the bars. */
 export async function benchStart(rounds) {
   const provider = await startProvider();
   const figures = { floor: [], polypod: [], pi: [] };

@@ -20,7 +20,7 @@ const ROWS = [
 ];
 const [floor, text, tool, pi] = ROWS;
 
-/** Prints the figures, and gives the bars. */
+/** Prints the figures and returns the bars. */
 export async function benchStream(rounds) {
   const { shown, ratio, exponent } = await measured(rounds);
   const growth = (row) => (row.counts.length < 2 ? '-' : figure(exponent(row)));
@@ -41,7 +41,7 @@ export async function benchStream(rounds) {
   ];
 }
 
-/** What was measured, by row and count. */
+/** The measurements, by row and count. */
 async function measured(rounds) {
   const figures = new Map();
   const of = ({ kind, work }, count) => figures.get(`${kind} ${work} ${count}`);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A data directory with a catalogue of so many sessions, as Polypod writes it. */
+/** Creates a data directory with a catalogue of this many sessions, as Polypod writes it. */
 export async function writeCatalogue(directory, count) {
   const { sealRecords } = await import(new URL('../../dist/store/index.js', import.meta.url));
   mkdirSync(directory, { recursive: true });

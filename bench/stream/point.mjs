@@ -5,7 +5,7 @@ import { cpuPerRun } from '../floor/measure.mjs';
 import { startHost } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';
 
-/** As short as the shortest measured one, whatever is measured: all start equally warm. */
+/** The shortest measured length for every point, so that all start equally warm. */
 const WARM_UP_COUNT = { text: 2000, tool: 500 };
 
 const [kind, work, count] = process.argv.slice(2);

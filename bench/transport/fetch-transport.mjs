@@ -1,6 +1,6 @@
 /**
- * A transport over the built-in fetch, as lean as it can be: the reader instead of the iterator, no copies. It cannot
- * tell when the connection stands, so an open timeout would have to cover the wait for the answer's head too.
+ * A minimal transport over the built-in fetch: the reader instead of the iterator, no copies. It cannot detect when the
+ * connection is established, so an open timeout would also have to cover the wait for the response headers.
  */
 export async function fetchTransport({ method, url, headers, body }, watch) {
   const response = await fetch(url, { method, headers, body, signal: watch.signal, redirect: 'manual' });

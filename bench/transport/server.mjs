@@ -1,6 +1,6 @@
-// A provider on loopback, in a process of its own so that its cost is charged to nobody. Prints its port.
-// `POST /<deltas>/<events per write>/<gap in ms>/v1/messages` streams an Anthropic answer; without a gap, as fast as the
-// reader takes it. Ends when its standard input does.
+// A provider on loopback in its own process, so that its CPU time is not counted. Prints its port. `POST /<deltas>/<events per
+// write>/<gap in ms>/v1/messages` streams an Anthropic answer; without a gap, as fast as the reader accepts it. Ends when its
+// standard input ends.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -10,7 +10,7 @@ const frames = new Map();
 const server = createServer((request, response) => {
   request.resume();
   const [deltas, eventsPerWrite, gapMs] = request.url.split('/').slice(1).map(Number);
-  // Node joins the writes of one turn: without a turn in between there would be no single writes.
+  // Node.js joins the writes of one event loop turn, so each write needs its own turn.
   const pause = gapMs === 0 ? () => setImmediate() : () => setTimeout(gapMs);
   stream(response, writes(deltas, eventsPerWrite), pause).catch(() => response.destroy());
 });

@@ -22,7 +22,7 @@ async function complete(over, baseUrl) {
   if (characters !== deltas * DELTA_SIZE) throw new Error(`${name} saw ${characters} characters`);
 }
 
-/** How finely the answer is cut when it arrives: most of the difference hangs on that. */
+/** The number of pieces in which the answer arrives, which causes most of the difference. */
 async function countPieces() {
   let count = 0;
   const counting = async (request, watch) => {

@@ -19,7 +19,7 @@ const tool = {
   }),
 };
 
-/** Two ways to have the same conversation: requests one after the other by hand, and a Worker. */
+/** Two ways to have the same conversation: manual requests, and a Worker. */
 export const WAYS = {
   direct: async (llm, turns) => {
     const items = [user('Go')];
@@ -47,7 +47,7 @@ export const WAYS = {
   },
 };
 
-/** A model in memory that calls the tool `turns` times and then says `deltas` pieces of text. */
+/** A model in memory that calls the tool `turns` times and then streams `deltas` pieces of text. */
 export function modelInMemory(turns, deltas) {
   const text = pieces(textFrames('anthropic', deltas).join(''));
   const transport = async ({ body }, watch) => {
