@@ -366,7 +366,7 @@ function starExports({ path, text }: Source): readonly string[] {
   return /^export (?:type )?\*/m.test(codeOf(text)) ? [path] : [];
 }
 
-/** Words of a private vocabulary: whoever reads them for the first time asks what they mean. */
+/** Words of a private vocabulary, which a new reader does not understand. */
 const BANNED_WORDS = new Set(
   (
     'desk desks entrance ground house meant passage resident residents said scene scenes seat seats tell tells told trunk ' +

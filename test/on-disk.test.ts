@@ -163,7 +163,7 @@ function rowsIn(page: string): readonly Row[] {
   }));
 }
 
-/** A name in angle brackets stands for a part of one file name. */
+/** A name in angle brackets matches a part of one file name. */
 function patternOf(path: string): RegExp {
   const placed = DIRECTORIES.reduce((text, [name, place]) => text.replace(name, place), path);
   const text = placed

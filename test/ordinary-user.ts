@@ -61,7 +61,7 @@ export function startAs(
   const child = spawn(process.execPath, [builtProgramFor(identity), ...args], {
     ...identity,
     cwd,
-    // A port where nobody listens stands for "no Ollama", whatever runs on this machine.
+    // Nothing listens on this port, so no Ollama is found, even if one runs on this machine.
     env: { PATH: SYSTEM_PATH, OLLAMA_HOST: 'http://127.0.0.1:9', ...env },
   });
   onTestFinished(() => void child.kill('SIGKILL'));

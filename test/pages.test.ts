@@ -40,7 +40,7 @@ describe('ARCHITECTURE.md', () => {
   });
 });
 
-/** The paths in code spans. A part in angle brackets stands for any name. */
+/** The paths in code spans. A part in angle brackets matches any name. */
 function missingPaths(page: string): readonly string[] {
   const named = [...page.matchAll(/`((?:src|test|docs|bench|scripts)\/[^`\s]*)`/g)].map(
     ([, path = '']) => path,

@@ -232,7 +232,7 @@ function hasHighBytes(line: Buffer): boolean {
   return line.some((byte) => byte > 127);
 }
 
-/** Offsets are unknown after the conversion, so each record gets the whole range; a lost piece at the end stands for missing lines. */
+/** Offsets are unknown after the conversion, so each record gets the whole range; a lost piece at the end represents missing lines. */
 function piecesForRecords(found: readonly Found[], lines: number, length: number): readonly SalvagedPiece[] {
   const records = found.map((record) => ({ ...record, from: 0, to: length }));
   return lines > found.length ? [...records, { kind: 'lost', from: 0, to: length }] : records;

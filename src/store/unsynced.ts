@@ -2,7 +2,7 @@ import type { Files } from './files.ts';
 
 /**
  * Files whose sync failed, with the offset after which the disk may not have the content. Programs still see that content,
- * and the operating system considers it clean, so it must be written again by whoever opens the file next.
+ * and the operating system considers it clean, so the next process that opens the file must write it again.
  */
 const unsyncedFrom = new WeakMap<Files, Map<string, number>>();
 

@@ -159,7 +159,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
       expect(counting(pane.all(), '? bash wants to run')).toBe(1);
     }
     await answer(panes[0], 'y');
-    // The same person on another terminal is not whoever sits here.
+    // The same user on another terminal counts as another client.
     await panes[1].see(has('· ada approved through terminal'));
     await panes[0].see(has('· approved'));
     expect(counting(panes[0].all(), 'ada approved')).toBe(0);

@@ -51,7 +51,7 @@ export function start(
   const child = spawn(process.execPath, [builtProgramFor(user), ...args], {
     cwd: home,
     ...user,
-    // A port where nobody listens stands for "no Ollama", whatever runs on this machine.
+    // Nothing listens on this port, so no Ollama is found, even if one runs on this machine.
     env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9', ...env },
   });
   onTestFinished(() => void child.kill('SIGKILL'));

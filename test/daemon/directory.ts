@@ -15,7 +15,7 @@ export async function directoryWith(files: Readonly<Record<string, string>>): Pr
   made.push(directory);
   for (const [name, content] of Object.entries(files)) {
     await writeFile(join(directory, name), content);
-    // Whatever the umask of whoever runs the tests.
+    // Does not depend on the umask of the user who runs the tests.
     await chmod(join(directory, name), 0o600);
   }
   return directory;

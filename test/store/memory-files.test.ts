@@ -42,7 +42,7 @@ function codeOf(action: () => unknown): unknown {
 }
 
 describe.each(KINDS)('files %s', (_, begin) => {
-  it('append at the current end, whoever appended before', async () => {
+  it('append at the current end, also after another handle has appended', async () => {
     const { files, home } = begin();
     const path = join(home, 'one');
     put(files, path, 'ab');

@@ -27,7 +27,7 @@ const WIRE_BY_API: ReadonlyMap<string, ProviderApi> = new Map([
   ['ollama', 'ollama'],
 ]);
 
-/** The item that a block of an answer stands for; undefined for an unknown block. */
+/** The item that a block of an answer represents; undefined for an unknown block. */
 export function itemOfBlock(block: JsonObject, api: string): Item | undefined {
   const wire = WIRE_BY_API.get(api);
   switch (block.type) {

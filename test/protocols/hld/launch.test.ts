@@ -333,7 +333,7 @@ describe('permission_prompt_tool', () => {
     await ear.hearStatus(native, 'waiting_input');
   });
 
-  it('of HumanLayer stands for our own approvals', async () => {
+  it('of HumanLayer is replaced by our own approvals', async () => {
     const stage = await hldStage([asks(), says('done')]);
     await launch(
       stage,

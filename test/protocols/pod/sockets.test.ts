@@ -36,7 +36,7 @@ describe("a pod's socket", () => {
     expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it('sends all clients the same events, whoever sent the request', async () => {
+  it('sends all clients the same events, not only the client that sent the request', async () => {
     const stage = await podStage([HELLO]);
     const clients = await Promise.all([stage.socketClient(), stage.socketClient(), stage.processClient()]);
     await clients[0]?.say('run', { input: 'Hello?' });

@@ -59,7 +59,7 @@ describe('lists of tasks', () => {
 });
 
 describe('a denied command', () => {
-  it('is reported as denied, whoever denied it, everywhere and after a restart', async () => {
+  it('is reported as denied by every endpoint, for every kind of denial and after a restart', async () => {
     const { client, restart } = await tasksStage([]);
     const ada = client();
     const command = { taskType: 'command_execution', userPrompt: 'node -e 1' };

@@ -165,7 +165,7 @@ function fishOption(long: string, option: Option): string {
   return `-l ${long}${short}${value} -d ${quoted(option.help)}`;
 }
 
-/** The listing for each subcommand; the empty string stands for the command itself. */
+/** The listing for each subcommand; the empty string is the key of the command itself. */
 function behind(
   words: readonly string[],
   takes: Taken | undefined,
