@@ -218,6 +218,8 @@ export class Segments {
 
   #begin(firstSeq: number): Feed {
     const { files, guard, sessionId } = this.#settings;
+    // First what a crash before the last removal left: crash after crash must not add up.
+    this.#removeOldest();
     const { older, current } = this.#held;
     if (current === undefined) this.#makeDirectory();
     const { path } = segmentAt(this.#directory, firstSeq);
