@@ -34,3 +34,4 @@ export { shape };
 export { explainStartFailure, type StartFailure, unreadablePathNote } from './start-failure.ts';
 export { userName } from './user-name.ts';
 export { WrongStateError } from './wrong-state-error.ts';
+export { withoutUndefined } from './without-undefined.ts';

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/index.ts';
 import type { Readable, Writable } from 'node:stream';
 import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './options.ts';
 
@@ -64,7 +65,7 @@ export function runnable<const Table extends OptionTable>(command: Command<Table
     help: helpOf(command),
     options,
     words,
-    ...(takes === undefined ? {} : { takes }),
+    ...withoutUndefined({ takes }),
     run: (argv, around) => command.run(readArguments(command.name, command.options, argv), around),
   };
 }

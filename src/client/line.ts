@@ -7,6 +7,7 @@ import {
   PolypodError,
   stringOf,
   tryParse,
+  withoutUndefined,
 } from '../base/index.ts';
 
 /** A line from a pod. The events are described in docs/protocols/pod.md. */
@@ -32,7 +33,7 @@ export function parseLine(text: string): PodLine | undefined {
   return {
     event,
     data: objectOf(data),
-    ...(seq === undefined ? {} : { seq }),
+    ...withoutUndefined({ seq }),
     ...(requestId === '' ? {} : { requestId }),
   };
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, type PolypodError, uuidv7 } from '../base/index.ts';
+import { type JsonObject, type PolypodError, uuidv7, withoutUndefined } from '../base/index.ts';
 import { lineError, type PodLine } from './line.ts';
 
 interface Call {
@@ -21,7 +21,7 @@ export class PendingCalls {
     const requestId = `call-${(this.#count += 1)}`;
     const line = JSON.stringify({
       method,
-      ...(params && { params }),
+      ...withoutUndefined({ params }),
       request_id: requestId,
       idempotency_key: uuidv7(),
     });

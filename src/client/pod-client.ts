@@ -1,7 +1,7 @@
 import type { Decision } from './decision.ts';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JsonObject, onAbort, PolypodError, stringOf } from '../base/index.ts';
+import { type JsonObject, onAbort, PolypodError, stringOf, withoutUndefined } from '../base/index.ts';
 import { connectUnix, lineReader } from '../wire/index.ts';
 import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
 import { PendingCalls } from './pending-calls.ts';
@@ -176,7 +176,7 @@ export class PodClient {
     const { pod, name } = this.#options;
     const { after } = this.#resumePoint;
     const attach = pod === undefined ? [] : [JSON.stringify({ method: 'attach', params: { pod } })];
-    const params = { ...(after === undefined ? {} : { after }), ...(name === undefined ? {} : { name }) };
+    const params = { ...withoutUndefined({ after, name }) };
     return [
       ...attach,
       JSON.stringify({ method: 'subscribe', params, request_id: SUBSCRIBE }),

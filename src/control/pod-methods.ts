@@ -1,4 +1,4 @@
-import { shape } from '../base/index.ts';
+import { shape, withoutUndefined } from '../base/index.ts';
 import { type Pod, type PodEvent, readCommand } from '../pod/index.ts';
 import type { ModelAccess } from '../setup/index.ts';
 import { encode } from './line.ts';
@@ -21,14 +21,14 @@ export function podMethods({ podNamed, models }: PodMethodsOptions): Readonly<Re
   return {
     command: async (params) => {
       const { pod, command, by, key } = readParams(COMMAND, params);
-      const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
+      const caller = { by, door: 'control', ...withoutUndefined({ key }) };
       return { ...(await (await podNamed(pod)).perform(readCommand(command), caller)) };
     },
     watch: async (params, { send, signal }) => {
       const { pod, after } = readParams(WATCH, params);
       const watching = (await podNamed(pod)).watch({
         signal,
-        ...(after === undefined ? {} : { after }),
+        ...withoutUndefined({ after }),
       });
       for await (const watched of watching)
         await send(

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/index.ts';
+import { isObject, type JsonObject, withoutUndefined } from '../base/index.ts';
 import {
   EventBatch,
   type Caller,
@@ -27,7 +27,7 @@ export function remotePod(id: string, link: ControlLink): PodHandle {
     },
     async *watch({ after, signal = NEVER } = {}) {
       const own = await link.another();
-      const params = { pod: id, ...(after === undefined ? {} : { after }) };
+      const params = { pod: id, ...withoutUndefined({ after }) };
       for await (const watched of own.stream('watch', params, signal)) yield asWatched(watched);
     },
   };

@@ -1,4 +1,11 @@
-import { asPolypodError, type Log, parseObject, PolypodError, stringOf } from '../base/index.ts';
+import {
+  asPolypodError,
+  type Log,
+  parseObject,
+  PolypodError,
+  stringOf,
+  withoutUndefined,
+} from '../base/index.ts';
 import {
   type Caller,
   type Host,
@@ -182,7 +189,7 @@ export class Delegations {
         type: 'prompt',
         content: [{ type: 'text', text: `${instructions}${shown}` }],
         taskId: workId,
-        overrides: { ...overrides, ...(tools && { tools }), ...(budget !== undefined && { budget }) },
+        overrides: { ...overrides, ...withoutUndefined({ tools, budget }) },
       },
       caller,
     );

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/index.ts';
 import { spawn } from 'node:child_process';
 
 export interface ExecOptions {
@@ -24,8 +25,7 @@ export function exec(
     const child = spawn(command, args, {
       cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
-      ...(signal && { signal }),
-      ...(timeout === undefined ? {} : { timeout }),
+      ...withoutUndefined({ signal, timeout }),
     });
     const [stdout, stderr]: [string[], string[]] = [[], []];
     child.stdout.setEncoding('utf8').on('data', (text: string) => stdout.push(text));

@@ -1,4 +1,4 @@
-import { isObject, messageOf, type JsonObject, PolypodError } from '../base/index.ts';
+import { isObject, messageOf, type JsonObject, PolypodError, withoutUndefined } from '../base/index.ts';
 import type { Tool } from '../tools/index.ts';
 import type {
   Extension,
@@ -55,7 +55,7 @@ export class Extensions {
   get commands(): readonly { readonly name: string; readonly description?: string; readonly path: string }[] {
     return [...this.#commands].map(([name, { description, path }]) => ({
       name,
-      ...(description === undefined ? {} : { description }),
+      ...withoutUndefined({ description }),
       path,
     }));
   }
@@ -137,7 +137,7 @@ export class Extensions {
       registerCommand: (name, { description, handler }) => {
         if (!/^[\w:-]+$/.test(name))
           throw new PolypodError('bad-request', `"${name}" is not a valid command name`);
-        this.#commands.set(name, { handler, path, ...(description === undefined ? {} : { description }) });
+        this.#commands.set(name, { handler, path, ...withoutUndefined({ description }) });
       },
       on: (event, hook) => this.#hooks.add(path, event, hook),
     });

@@ -7,6 +7,7 @@ import {
   stringOf,
   systemCodeOf,
   tryParse,
+  withoutUndefined,
 } from '../base/index.ts';
 import type { Failure, FailureKind } from './event.ts';
 
@@ -23,8 +24,7 @@ export function createFailure(details: {
     kind: refineKind(details.kind, `${code ?? ''} ${details.message}`),
     message: details.message || code || 'the provider gave no reason',
     ...(code ? { code } : {}),
-    ...(httpStatus === undefined ? {} : { httpStatus }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...withoutUndefined({ httpStatus, retryAfterMs }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { parseJson, PolypodError, shape } from '../base/index.ts';
+import { parseJson, PolypodError, shape, withoutUndefined } from '../base/index.ts';
 import type { McpServerSpec } from './spec.ts';
 import { serverPart } from './tools/tool-name.ts';
 
@@ -122,7 +122,7 @@ function toSpec(name: string, settings: ServerFields): McpServerSpec {
     args: settings.args ?? [],
     env: Object.fromEntries(settings.env ?? []),
     passEnv: settings.pass_env ?? [],
-    ...(cwd === undefined ? {} : { cwd }),
+    ...withoutUndefined({ cwd }),
     ...limit,
   };
 }

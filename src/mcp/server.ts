@@ -1,4 +1,4 @@
-import { type Env, type JsonObject, messageOf, type Redact } from '../base/index.ts';
+import { type Env, type JsonObject, messageOf, type Redact, withoutUndefined } from '../base/index.ts';
 import { errorOutput, type ToolOutput, type ToolContext } from '../tools/index.ts';
 import { orAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
@@ -80,8 +80,7 @@ export class McpServer {
       state: this.#state.type,
       tools: this.#tools.length,
       ...(this.#failure === undefined ? {} : { error: this.#failure.text }),
-      ...(pid === undefined ? {} : { pid }),
-      ...(version === undefined ? {} : { version }),
+      ...withoutUndefined({ pid, version }),
     };
   }
 

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/index.ts';
 import type { Item } from '../llm/index.ts';
 import type { TodoItem } from '../tools/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
@@ -52,8 +53,7 @@ export function snapshotOf(
     state,
     settings,
     items: [...items],
-    ...(run && { run }),
-    ...(lastRun && { lastRun }),
+    ...withoutUndefined({ run, lastRun }),
     turn,
     blocks: view.blocks(),
     tools: [...view.tools.values()],

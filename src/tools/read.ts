@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { shape } from '../base/index.ts';
+import { shape, withoutUndefined } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { formatCount, formatNumber, oneLine, formatBytes, withoutPartialEnd } from './text/shorten.ts';
 import { isText, readBytes, startsWithBom } from './files/file-content.ts';
@@ -150,7 +150,7 @@ function linesOutput(
   return textOutput(`${path}: ${description}`, [text, ...notes].join('\n'), {
     firstLine: first,
     lastLine: last,
-    ...(total === undefined ? {} : { lines: total }),
+    ...withoutUndefined({ lines: total }),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject, shape } from '../base/index.ts';
+import { type JsonObject, type shape, withoutUndefined } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
 import type { CommandEntry, CommandRecord } from './process/command-ledger.ts';
 import type { CommandLimiter } from './process/command-limits.ts';
@@ -207,6 +207,6 @@ function output(
     summary,
     content: [{ type: 'text', text }],
     isError,
-    ...(details === undefined ? {} : { details }),
+    ...withoutUndefined({ details }),
   };
 }

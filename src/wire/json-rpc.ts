@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, readMessage } from '../base/index.ts';
+import { isObject, type JsonObject, readMessage, withoutUndefined } from '../base/index.ts';
 import { elementTexts, fieldText } from './raw-json.ts';
 
 /** The error codes of JSON-RPC 2.0. */
@@ -105,7 +105,7 @@ function parseMessage(value: unknown, text: () => string): RpcMessage {
   // A missing method is an unknown method; a method that is not a string is an invalid request.
   if (method !== undefined && typeof method !== 'string')
     return invalid(id ?? NO_ID, 'method must be a string');
-  return { method: method ?? '', params, ...(id === undefined ? {} : { id }) };
+  return { method: method ?? '', params, ...withoutUndefined({ id }) };
 }
 
 function idText(id: unknown, text: () => string): string {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/index.ts';
 import {
   AnswerItems,
   type Cost,
@@ -139,7 +140,7 @@ function emitRetryEnd(
   success: boolean,
   failure: Failure | undefined,
 ): void {
-  if (attempt > 0) emit([{ type: 'retry-end', attempt, success, ...(failure ? { failure } : {}) }]);
+  if (attempt > 0) emit([{ type: 'retry-end', attempt, success, ...withoutUndefined({ failure }) }]);
 }
 
 interface AttemptResult {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/index.ts';
 import type { CacheMarkers, Llm, LlmRequest, Model, ThinkingLevel } from '../llm/index.ts';
 import type { Tool } from '../tools/index.ts';
 import { markInterruptions } from './interruption.ts';
@@ -27,8 +28,6 @@ export function requestFor(settings: TurnSettings, items: LlmRequest['items']): 
     ...(system === '' ? {} : { system }),
     ...(tools.length === 0 ? {} : { tools }),
     ...(thinking === undefined || !model.reasoning ? {} : { thinking }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(cache === undefined ? {} : { cache }),
+    ...withoutUndefined({ maxTokens, temperature, cache }),
   };
 }

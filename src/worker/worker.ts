@@ -1,4 +1,4 @@
-import { derivedAbort, type PolypodError, WrongStateError } from '../base/index.ts';
+import { derivedAbort, type PolypodError, WrongStateError, withoutUndefined } from '../base/index.ts';
 import {
   type Content,
   costOf,
@@ -285,9 +285,7 @@ export class Worker {
         turn,
         outcome,
         items,
-        ...(broken && { broken }),
-        ...(usage && { usage }),
-        ...(cost && { cost }),
+        ...withoutUndefined({ broken, usage, cost }),
       },
     ]);
     return answer;

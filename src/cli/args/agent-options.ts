@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { messageOf, PolypodError } from '../../base/index.ts';
+import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { NewSession } from '../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../setup/index.ts';
 import { THINKING_LEVELS } from '../../llm/index.ts';
@@ -68,11 +68,7 @@ export async function readAgentRequest(values: AgentValues, around: Surroundings
     dataPaths: dataPathsOf(values, around),
     fresh: {
       cwd: await existingDirectory(values.cwd ?? '.'),
-      ...(name === undefined ? {} : { name }),
-      ...(model === undefined ? {} : { model }),
-      ...(mode === undefined ? {} : { mode }),
-      ...(thinking === undefined ? {} : { thinking }),
-      ...(system === undefined ? {} : { appendSystem: system }),
+      ...withoutUndefined({ name, model, mode, thinking, appendSystem: system }),
     },
     offline,
     isFleeting,

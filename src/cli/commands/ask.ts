@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf, PolypodError } from '../../base/index.ts';
+import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import {
   type ConnectOptions,
   type Content,
@@ -75,10 +75,12 @@ Examples:
       const request: LlmRequest = {
         model: ready.model.id,
         items: [{ type: 'message', role: 'user', content }],
-        ...(values.system === undefined ? {} : { system: values.system }),
-        ...(values.thinking === undefined ? {} : { thinking: values.thinking }),
-        ...(maxTokens === undefined ? {} : { maxTokens }),
-        ...(values.temperature === undefined ? {} : { temperature: values.temperature }),
+        ...withoutUndefined({
+          system: values.system,
+          thinking: values.thinking,
+          maxTokens,
+          temperature: values.temperature,
+        }),
       };
       return await answer(ready, request, printer, around);
     } finally {

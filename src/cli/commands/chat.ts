@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { SettingsChange } from '../../pod/index.ts';
@@ -124,9 +124,7 @@ async function configure(
   const reference = offline ? 'sim/offline' : model;
   const set: SettingsChange = {
     ...(reference === undefined ? {} : { model: await place.model(reference) }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(appendSystem === undefined ? {} : { appendSystem }),
+    ...withoutUndefined({ mode, thinking, appendSystem }),
     ...(allowPaths.length === 0 ? {} : { paths: allowPaths }),
   };
   if (Object.keys(set).length > 0) await pod.handle({ type: 'configure', set }, place.me);

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isPrintableLine, PolypodError } from '../../base/index.ts';
+import { isPrintableLine, PolypodError, withoutUndefined } from '../../base/index.ts';
 import { changeKeys, keyEvent, readClientKey, writeClientKey } from '../../daemon/index.ts';
 import { type DataPaths, keysFile } from '../../setup/index.ts';
 import { recordAudit } from '../../daemon/index.ts';
@@ -163,7 +163,7 @@ async function create(
   const wish = {
     owner,
     scopes: scopesIn(values.scope),
-    ...(limits && { limits }),
+    ...withoutUndefined({ limits }),
     ...(grant.length > 0 && { grants: grant }),
     ...(values.expires !== undefined && { expiresAt: expiryIn(values.expires) }),
     ...(values['four-eyes'] && { fourEyes: true }),
@@ -223,7 +223,7 @@ async function list(
   const uses = readKeyUses(file);
   const all = readKeys(file).map((record) => {
     const lastUsedAt = uses.get(record.id);
-    return { ...shown(record), state: keyState(record), ...(lastUsedAt !== undefined && { lastUsedAt }) };
+    return { ...shown(record), state: keyState(record), ...withoutUndefined({ lastUsedAt }) };
   });
   if (json) stdout.write(`${JSON.stringify(all, null, 2)}\n`);
   else if (all.length === 0) stderr.write('there are no keys; polypod keys create creates one\n');
@@ -354,7 +354,7 @@ function scopesIn(words: readonly string[]): readonly KeyPermission[] {
 function limitsIn({ mode, directory, model }: Values<typeof OPTIONS>): KeyLimits | undefined {
   if (mode === undefined && directory.length === 0 && model.length === 0) return undefined;
   return {
-    ...(mode && { mode }),
+    ...withoutUndefined({ mode }),
     ...(directory.length > 0 && { directories: directory.map(realDirectory) }),
     ...(model.length > 0 && { models: model }),
   };

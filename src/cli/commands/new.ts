@@ -1,4 +1,4 @@
-import { PolypodError, stringOf } from '../../base/index.ts';
+import { PolypodError, stringOf, withoutUndefined } from '../../base/index.ts';
 import type { ControlLink } from '../../control/index.ts';
 import { daemonLink, newSession, type NewSession } from '../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../setup/index.ts';
@@ -36,9 +36,7 @@ Examples:
     const { name, model, mode } = values;
     const wish = {
       cwd: await existingDirectory(values.cwd ?? '.'),
-      ...(name === undefined ? {} : { name }),
-      ...(model === undefined ? {} : { model }),
-      ...(mode === undefined ? {} : { mode }),
+      ...withoutUndefined({ name, model, mode }),
     };
     const link = await daemonLink(dataPaths);
     const id = link === undefined ? await madeHere(wish, dataPaths, around) : await madeThere(wish, link);

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { messageOf, PolypodError } from '../../base/index.ts';
+import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import { findVendor } from '../../llm/index.ts';
 import { startRecordingProxy } from '../../sim/index.ts';
 import { EXIT, runnable } from '../command.ts';
@@ -50,7 +50,7 @@ Examples:
       target: base,
       directory,
       secrets: secretsIn(around.env),
-      ...(values.port === undefined ? {} : { port: values.port }),
+      ...withoutUndefined({ port: values.port }),
     });
     const text = `Recording ${base} into ${directory} on ${proxy.url} (Ctrl-C ends it). Use it as the base URL of a client.\n`;
     await serveUntilInterrupted(proxy, { json: values.json, text }, around);

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import { startReplayServer } from '../../sim/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { LISTEN } from '../args/listen-options.ts';
@@ -28,7 +28,7 @@ Examples:
     const server = await startReplayServer({
       directory,
       timing: values.instant ? 'instant' : 'recorded',
-      ...(values.port === undefined ? {} : { port: values.port }),
+      ...withoutUndefined({ port: values.port }),
     });
     const text = `Replaying ${directory} on ${server.url} (Ctrl-C ends it). Use it as the base URL of a client.\n`;
     await serveUntilInterrupted(server, { json: values.json, text }, around);

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { isObject, messageOf, PolypodError, tryParse } from '../../base/index.ts';
+import { isObject, messageOf, PolypodError, tryParse, withoutUndefined } from '../../base/index.ts';
 import { type Answer, DIRECTIVE_KEYS, FAULT_KINDS, startSim } from '../../sim/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
@@ -38,8 +38,7 @@ Examples:
     refuseArguments('sim', positionals);
     const script = values.script === undefined ? undefined : await readScript(values.script);
     const server = await startSim({
-      ...(script === undefined ? {} : { script }),
-      ...(values.port === undefined ? {} : { port: values.port }),
+      ...withoutUndefined({ script, port: values.port }),
       ...(values.delay === undefined ? {} : { pace: { delayMs: values.delay } }),
       ...(values.fault === undefined ? {} : { fault: { kind: values.fault } }),
       ...(values.key ? { keys: [keyIn(around.env)] } : {}),

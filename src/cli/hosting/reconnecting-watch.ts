@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asPolypodError, isReaderTooSlow, PolypodError } from '../../base/index.ts';
+import { asPolypodError, isReaderTooSlow, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
 import type { Watched } from '../../pod/index.ts';
 import type { PodLocation } from './pod-location.ts';
@@ -28,7 +28,7 @@ export async function* reconnectingWatch(
   let after: number | undefined;
   while (!signal.aborted) {
     try {
-      for await (const watched of pod.watch({ signal, ...(after === undefined ? {} : { after }) })) {
+      for await (const watched of pod.watch({ signal, ...withoutUndefined({ after }) })) {
         after = watched.type === 'snapshot' ? watched.snapshot.seq : watched.batch.lastSeq;
         yield watched;
         if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'closed')) return;

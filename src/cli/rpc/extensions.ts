@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import type { Extensions, ExtensionUi } from '../../extensions/index.ts';
 import type { Agent, OpenAgent } from '../../pod/index.ts';
 import type { RpcExtensions, UiRequests } from '../../protocols/index.ts';
@@ -91,21 +92,17 @@ function extensionUi(ui: UiRequests, emitsTitle: boolean): ExtensionUi {
     confirm: (title, message, { timeout, signal } = {}) =>
       ui.confirm({ title, message, ...timed(timeout) }, signal),
     input: (title, placeholder, { timeout, signal } = {}) =>
-      ui.text(
-        { method: 'input', title, ...(placeholder === undefined ? {} : { placeholder }), ...timed(timeout) },
-        signal,
-      ),
+      ui.text({ method: 'input', title, ...withoutUndefined({ placeholder }), ...timed(timeout) }, signal),
     editor: (title, prefill, { signal } = {}) =>
-      ui.text({ method: 'editor', title, ...(prefill === undefined ? {} : { prefill }) }, signal),
+      ui.text({ method: 'editor', title, ...withoutUndefined({ prefill }) }, signal),
     notify: (message, notifyType = 'info') => ui.tell({ method: 'notify', message, notifyType }),
     setStatus: (statusKey, statusText) =>
-      ui.tell({ method: 'setStatus', statusKey, ...(statusText === undefined ? {} : { statusText }) }),
+      ui.tell({ method: 'setStatus', statusKey, ...withoutUndefined({ statusText }) }),
     setWidget: (widgetKey, widgetLines, widgetPlacement) =>
       ui.tell({
         method: 'setWidget',
         widgetKey,
-        ...(widgetLines === undefined ? {} : { widgetLines }),
-        ...(widgetPlacement === undefined ? {} : { widgetPlacement }),
+        ...withoutUndefined({ widgetLines, widgetPlacement }),
       }),
     setTitle: (title) => {
       if (emitsTitle) ui.tell({ method: 'setTitle', title });

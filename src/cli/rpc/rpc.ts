@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asPolypodError, messageOf, PolypodError, safeEnv } from '../../base/index.ts';
+import { asPolypodError, messageOf, PolypodError, safeEnv, withoutUndefined } from '../../base/index.ts';
 import {
   agentsFrom,
   type Config,
@@ -100,17 +100,15 @@ async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<Lin
   return {
     cwd: process.cwd(),
     by: userIn(env),
-    ...(provider === undefined ? {} : { provider }),
-    ...(model === undefined ? {} : { model }),
+    ...withoutUndefined({ provider, model }),
     ...modelFor(options, env),
-    ...(thinking === undefined ? {} : { thinking }),
+    ...withoutUndefined({ thinking }),
     models: [...models],
-    ...(resume === undefined ? {} : { resume }),
-    ...(fork === undefined ? {} : { fork }),
+    ...withoutUndefined({ resume, fork }),
     isContinued,
-    ...(sessionDirectory === undefined ? {} : { sessionDirectory }),
+    ...withoutUndefined({ sessionDirectory }),
     ...(await promptsOf(options)),
-    ...(toolLimit === undefined ? {} : { toolLimit }),
+    ...withoutUndefined({ toolLimit }),
     hasContextFiles,
     hasMcp,
     hasRules,

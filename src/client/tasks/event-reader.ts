@@ -1,5 +1,12 @@
 import { StringDecoder } from 'node:string_decoder';
-import { numberOf, parseObject, objectOf, PolypodError, stringOf } from '../../base/index.ts';
+import {
+  numberOf,
+  parseObject,
+  objectOf,
+  PolypodError,
+  stringOf,
+  withoutUndefined,
+} from '../../base/index.ts';
 import type { TaskEvent } from './task.ts';
 
 /** A longer line fails the stream, so that memory use is bounded. */
@@ -60,7 +67,7 @@ function parseEvent(text: string, id: string | undefined): TaskEvent {
   return {
     event: stringOf(line.event),
     data: objectOf(line.data),
-    ...(seq !== undefined && { seq }),
+    ...withoutUndefined({ seq }),
     ...(id !== undefined && id !== '' && { id }),
   };
 }

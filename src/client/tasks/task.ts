@@ -1,4 +1,11 @@
-import { arrayOf, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
+import {
+  arrayOf,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  stringOf,
+  withoutUndefined,
+} from '../../base/index.ts';
 
 /** A task to submit. Unknown keys of `context` are passed on unchanged. */
 export interface TaskRequest {
@@ -83,7 +90,7 @@ export function parseStatus(body: JsonObject): TaskStatus | undefined {
   return {
     taskId,
     status,
-    ...(progress !== undefined && { progress }),
+    ...withoutUndefined({ progress }),
     ...(result !== undefined && { result: objectOf(result) }),
     ...(typeof errorMessage === 'string' && { errorMessage }),
     ...(typeof state === 'string' && { state }),

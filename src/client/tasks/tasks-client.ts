@@ -1,5 +1,12 @@
 import type { Decision } from '../decision.ts';
-import { asPolypodError, derivedAbort, type JsonObject, PolypodError, uuidv7 } from '../../base/index.ts';
+import {
+  asPolypodError,
+  derivedAbort,
+  type JsonObject,
+  PolypodError,
+  uuidv7,
+  withoutUndefined,
+} from '../../base/index.ts';
 import { httpRefusalFrom, httpTransport, type Transport } from '../../wire/index.ts';
 import { type Backoff, DEFAULT_BACKOFF } from '../backoff.ts';
 import { EventReader } from './event-reader.ts';
@@ -144,7 +151,7 @@ export class TasksClient {
         {
           method: 'GET',
           path: `/tasks/${encodeURIComponent(taskId)}/events`,
-          headers: { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) },
+          headers: { accept: 'text/event-stream', ...withoutUndefined({ 'last-event-id': after }) },
         },
         controller.signal,
       );

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import { once } from 'node:events';
 import { encode, type LinkSide } from '../../control/index.ts';
 import type { Host, Settlement } from '../../pod/index.ts';
@@ -58,8 +59,7 @@ async function withCall(host: Host, approval: WaitingApproval): Promise<WaitingA
   const { arguments: json, reason } = found?.approval ?? {};
   return {
     ...approval,
-    ...(json === undefined ? {} : { arguments: json }),
-    ...(reason === undefined ? {} : { reason }),
+    ...withoutUndefined({ arguments: json, reason }),
   };
 }
 

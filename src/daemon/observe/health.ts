@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../base/index.ts';
 import { DEFAULT_LIMITS, type Host, type HostLimits } from '../../pod/index.ts';
 import { diskFree } from '../../setup/paths/index.ts';
 import type { Counts } from './event-counts.ts';
@@ -83,7 +83,7 @@ export function healthOf(parts: HealthParts): () => Promise<Health> {
       contained: parts.contained(),
       refusedConnections: parts.refusedConnections(),
       counts: parts.counts(),
-      ...(free === undefined ? {} : { diskFreeBytes: free }),
+      ...withoutUndefined({ diskFreeBytes: free }),
       memoryBytes: process.memoryUsage.rss(),
       heapBytes: process.memoryUsage().heapUsed,
       cpuSeconds: (user + system) / 1e6,

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import type { ApprovalRow, Host, Row } from '../../pod/index.ts';
 
 /** A pending approval as the control protocol sends it, with its session. */
@@ -38,13 +39,11 @@ export function encodeApproval(
   return {
     id,
     session,
-    ...(name === undefined ? {} : { name }),
+    ...withoutUndefined({ name }),
     cwd,
     tool,
     title,
     requestedAt,
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(json === undefined ? {} : { arguments: json }),
-    ...(reason === undefined ? {} : { reason }),
+    ...withoutUndefined({ deadline, arguments: json, reason }),
   };
 }

@@ -1,5 +1,5 @@
 import type { AuditLog } from '../../audit/index.ts';
-import type { Log } from '../../base/index.ts';
+import { type Log, withoutUndefined } from '../../base/index.ts';
 import { Host } from '../../pod/index.ts';
 import { agentsFrom } from '../../setup/index.ts';
 import type { Setup } from '../setup.ts';
@@ -47,8 +47,7 @@ export async function openHost({
     approvals,
     audit: audit.record,
     refuseStart: refuseRevoked(dataPaths),
-    ...(hibernateAfterMs === undefined ? {} : { hibernateAfterMs }),
-    ...(durability === undefined ? {} : { durability }),
+    ...withoutUndefined({ hibernateAfterMs, durability }),
     onFailure: (error, pod) => {
       failures += 1;
       log.error(error.message, { code: error.code, pod });

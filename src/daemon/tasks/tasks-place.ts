@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { messageOf, PolypodError } from '../../base/index.ts';
+import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import { podLines, type TasksListener, type Vitals } from '../../protocols/index.ts';
 import { COMMAND_MODEL } from '../../setup/models/index.ts';
@@ -56,12 +56,10 @@ export async function tasksListener(
       secret_env !== undefined
         ? valueOf(secret_env, env, 'tasks.webhooks')
         : await fileOf('tasks.webhooks.secret_file', at(secret_file ?? ''), { isSecret: true }),
-    ...(allow_private !== undefined && { allowPrivate: allow_private }),
+    ...withoutUndefined({ allowPrivate: allow_private }),
   }));
   return {
-    ...(name !== undefined && { name }),
-    ...(address !== undefined && { address }),
-    ...(port !== undefined && { port }),
+    ...withoutUndefined({ name, address, port }),
     ...(stated.tls && {
       tls: {
         cert: await fileOf('tasks.tls.cert', at(stated.tls.cert)),
@@ -71,20 +69,14 @@ export async function tasksListener(
         }),
       },
     }),
-    ...(stated.behind_proxy !== undefined && { behindProxy: stated.behind_proxy }),
-    ...(stated.no_auth !== undefined && { noAuth: stated.no_auth }),
-    ...(hosts && { hosts }),
-    ...(origins && { origins }),
+    ...withoutUndefined({ behindProxy: stated.behind_proxy, noAuth: stated.no_auth, hosts, origins }),
     keyFile: keysFile(dataPaths),
     keys,
     cwd: directory,
     directories: [directory, ...(stated.directories ?? []).map(at)],
-    ...(mode && { mode }),
-    ...(usualMode && { usualMode }),
-    ...(model !== undefined && { model }),
-    ...(stated.four_eyes !== undefined && { fourEyes: stated.four_eyes }),
+    ...withoutUndefined({ mode, usualMode, model, fourEyes: stated.four_eyes }),
     modelNamed,
-    ...(isDraining && { isDraining }),
+    ...withoutUndefined({ isDraining }),
     command: { model: COMMAND_MODEL, tool: 'bash' },
     project: await podLines(watcher),
     webhooks: await Promise.all(webhooks),

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Account } from '../account.ts';
 import { validateKey, type Environment, vendorBaseUrl, vendorKey } from './environment.ts';
 import { VENDORS, type Vendor, findVendor, type ProviderApi } from './vendors.ts';
@@ -97,8 +97,7 @@ function openVendor(vendor: Vendor, env: Environment, configFile: string): Accou
       name,
       api,
       baseUrl: vendorBaseUrl(vendor, env),
-      ...(apiKey === undefined ? {} : { apiKey }),
-      ...(omit === undefined ? {} : { omit }),
+      ...withoutUndefined({ apiKey, omit }),
     },
   };
 }
@@ -126,9 +125,7 @@ function openConfigured(
       name,
       api,
       baseUrl,
-      ...(key.text === undefined ? {} : { apiKey: key.text }),
-      ...(headers === undefined ? {} : { headers }),
-      ...(omit === undefined ? {} : { omit }),
+      ...withoutUndefined({ apiKey: key.text, headers, omit }),
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   objectOf,
   PolypodError,
   stringOf,
+  withoutUndefined,
 } from '../../base/index.ts';
 import type { InputKind, Model, Price, Rates, Tier } from './catalogue.ts';
 import { findVendor } from './vendors.ts';
@@ -39,11 +40,10 @@ function modelOf(account: string, id: string, model: JsonObject): Model[] {
       account,
       id,
       name: stringOf(model.name) || id,
-      ...(contextWindow === undefined ? {} : { contextWindow }),
-      ...(maxOutput === undefined ? {} : { maxOutput }),
+      ...withoutUndefined({ contextWindow, maxOutput }),
       reasoning: model.reasoning === true,
       input: INPUT_KINDS.filter((kind) => kind === 'text' || arrayOf(input).includes(kind)),
-      ...(price === undefined ? {} : { price }),
+      ...withoutUndefined({ price }),
     },
   ];
 }
@@ -87,8 +87,7 @@ function ratesOf(entry: JsonObject): Rates | undefined {
   return {
     input,
     output,
-    ...(cacheRead === undefined ? {} : { cacheRead }),
-    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+    ...withoutUndefined({ cacheRead, cacheWrite }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, stringOf } from '../../base/index.ts';
+import { isObject, type JsonObject, stringOf, withoutUndefined } from '../../base/index.ts';
 import type { Content, Item, LlmRequest, ThinkingLevel, ToolChoice, ItemOf } from '../request.ts';
 import { contentText } from '../request.ts';
 import { argumentsObject } from '../tool-arguments.ts';
@@ -24,8 +24,7 @@ function generationConfig({
   thinking,
 }: LlmRequest): JsonObject {
   return {
-    ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
+    ...withoutUndefined({ maxOutputTokens: maxTokens, temperature }),
     ...(stopSequences?.length ? { stopSequences } : {}),
     ...(thinking === undefined ? {} : { thinkingConfig: thinkingConfig(model, thinking) }),
   };

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../base/index.ts';
 import type { Content, Item, LlmRequest, ThinkingLevel } from '../request.ts';
 import { contentText } from '../request.ts';
 import { argumentsObject, resultText } from '../tool-arguments.ts';
@@ -20,8 +20,7 @@ export function lower(request: LlmRequest): JsonObject {
 
 function optionsOf({ maxTokens, temperature, stopSequences }: LlmRequest): JsonObject {
   return {
-    ...(maxTokens === undefined ? {} : { num_predict: maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
+    ...withoutUndefined({ num_predict: maxTokens, temperature }),
     ...(stopSequences?.length ? { stop: stopSequences } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/index.ts';
+import { isObject, type JsonObject, withoutUndefined } from '../../base/index.ts';
 import type { Content, Item, LlmRequest, ToolChoice, ItemOf } from '../request.ts';
 import { contentText } from '../request.ts';
 import { resultText } from '../tool-arguments.ts';
@@ -18,7 +18,7 @@ export function lower(request: LlmRequest): JsonObject {
     ...(request.system ? { instructions: request.system } : {}),
     ...(tools?.length ? { tools: toolsOf(request) } : {}),
     ...(tools?.length && request.toolChoice ? { tool_choice: toolChoiceOf(request.toolChoice) } : {}),
-    ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
+    ...withoutUndefined({ max_output_tokens: maxTokens }),
     ...(temperature === undefined || isReasoning ? {} : { temperature }),
     ...(isReasoning ? { include: ['reasoning.encrypted_content'] } : {}),
     ...reasoningOf(request),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { JsonObject } from '../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
 import type { ToolOutput } from '../../tools/index.ts';
 import { truncate, oneLine } from '../shorten.ts';
@@ -31,7 +31,7 @@ export async function toToolOutput(
     details: {
       ...origin,
       ...(isSmall ? { structured } : {}),
-      ...(outputFile === undefined ? {} : { outputFile }),
+      ...withoutUndefined({ outputFile }),
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, parseObject } from '../../base/index.ts';
+import { type JsonObject, parseObject, withoutUndefined } from '../../base/index.ts';
 import { encodeEntry, type Entry, type SessionTree } from '../session/index.ts';
 
 /** Entries of a session as JSON objects, in file order. */
@@ -35,7 +35,7 @@ export function entryNodes(tree: SessionTree): readonly EntryNode[] {
   for (const entry of tree.entries()) {
     const label = tree.labels.get(entry.id);
     const below: EntryNode[] = [];
-    const node = { json: entryJson(entry), ...(label === undefined ? {} : { label }), children: below };
+    const node = { json: entryJson(entry), ...withoutUndefined({ label }), children: below };
     const siblings = entry.parentId === null ? undefined : children.get(entry.parentId);
     (siblings ?? roots).push(node);
     children.set(entry.id, below);

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import type { AgentMessage, Entry, SessionTree } from '../session/index.ts';
 
 /** A message of the conversation as stored in the file, and the entry that records it. */
@@ -18,7 +19,7 @@ export function sessionMessages(tree: SessionTree): readonly SessionMessage[] {
   const message = {
     role: 'compactionSummary',
     summary,
-    ...(shortSummary === undefined ? {} : { shortSummary }),
+    ...withoutUndefined({ shortSummary }),
     tokensBefore,
     timestamp: Date.parse(compaction.timestamp),
   };
@@ -48,7 +49,7 @@ function messageIn(entry: Entry): AgentMessage | undefined {
         customType,
         content,
         display,
-        ...(details === undefined ? {} : { details }),
+        ...withoutUndefined({ details }),
         timestamp,
       };
     }

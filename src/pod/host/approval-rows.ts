@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import type { ApprovalRow, Row, SettledApprovalRow } from '../catalogue/index.ts';
 import type { Approval } from '../event.ts';
 import type { ApprovalIndex } from '../view/view.ts';
@@ -41,10 +42,7 @@ function approvalRow(approval: Approval): ApprovalRow {
     tool,
     title,
     requestedAt,
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(runId === undefined ? {} : { runId }),
-    ...(callId === undefined ? {} : { callId }),
-    ...(podId === undefined ? {} : { podId }),
+    ...withoutUndefined({ deadline, runId, callId, podId }),
     ...(isLong ? {} : { arguments: approval.arguments }),
     reason,
   };

@@ -1,4 +1,4 @@
-import type { PolypodError } from '../../base/index.ts';
+import { type PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Catalogue, Row } from '../catalogue/index.ts';
 import { type RowSource, rowFromFile } from './session-rows.ts';
 
@@ -42,7 +42,7 @@ function timesOf({ lastRun, tasks }: Row, before: Row): Pick<Row, 'lastRun' | 't
   const { startedAt } = (isSame && before.lastRun) || {};
   const known = new Map(before.tasks.map((task) => [task.taskId, task]));
   return {
-    ...(lastRun && { lastRun: { ...lastRun, ...(startedAt !== undefined && { startedAt }) } }),
+    ...(lastRun && { lastRun: { ...lastRun, ...withoutUndefined({ startedAt }) } }),
     tasks: tasks.map((task) => {
       const last = known.get(task.taskId);
       return last?.status === task.status ? { ...task, at: last.at } : task;

@@ -1,4 +1,4 @@
-import { truncateText, stringOf } from '../../base/index.ts';
+import { truncateText, stringOf, withoutUndefined } from '../../base/index.ts';
 import { type Item, contentText } from '../../llm/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { Row } from '../catalogue/index.ts';
@@ -46,16 +46,14 @@ export function rowOf(
     ...approvalRows(view.approvals, before?.settled),
     queued: view.queue.length,
     tasks: tasksOf(view, before, now),
-    ...(name === undefined ? {} : { name }),
+    ...withoutUndefined({ name }),
     ...(parentId === '' ? {} : { parentId }),
     ...(header.extras?.spawned === true && { spawned: true }),
     ...(model === undefined ? {} : { model: `${model.provider}/${model.modelId}` }),
-    ...(firstPrompt === undefined ? {} : { firstPrompt }),
-    ...(lastText === undefined ? {} : { lastText }),
+    ...withoutUndefined({ firstPrompt, lastText }),
     ...(key === '' ? {} : { key }),
     ...(acceptEdits && { acceptEdits }),
-    ...(skipPermissionsUntil === undefined ? {} : { skipPermissionsUntil }),
-    ...(annotations && { annotations }),
+    ...withoutUndefined({ skipPermissionsUntil, annotations }),
     ...lastRunOf(view, before?.lastRun, now),
   };
 }
@@ -98,7 +96,7 @@ function lastRunOf(
       status: lastRun.outcome.status,
       startedAt,
       endedAt: known?.endedAt ?? now,
-      ...(message === undefined ? {} : { message }),
+      ...withoutUndefined({ message }),
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, PolypodError, uuidv7 } from '../../base/index.ts';
+import { type JsonObject, PolypodError, uuidv7, withoutUndefined } from '../../base/index.ts';
 import type { Durability } from '../../store/index.ts';
 import type { Catalogue } from '../catalogue/index.ts';
 import type { Caller } from '../command.ts';
@@ -132,10 +132,10 @@ export class NewSessions {
       version: FORMAT_VERSION,
       timestamp: now().toISOString(),
       cwd,
-      ...(parentSession === undefined ? {} : { parentSession }),
+      ...withoutUndefined({ parentSession }),
       ...(Object.keys(extras).length > 0 && { extras }),
     };
-    unsaved.add({ header, ...(file !== undefined && { file }), ...(lazy && settings && { settings }) });
+    unsaved.add({ header, ...withoutUndefined({ file }), ...(lazy && settings && { settings }) });
     const pod = new Pod(id, podCache);
     try {
       // With its first entry the session exists, also after a crash.

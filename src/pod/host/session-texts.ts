@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../base/index.ts';
+import { uuidv7, withoutUndefined } from '../../base/index.ts';
 import { contentText } from '../../llm/index.ts';
 import type { Row } from '../catalogue/index.ts';
 import { readWhole } from '../journal/index.ts';
@@ -109,9 +109,7 @@ function textsIn(path: readonly Entry[]): SessionTexts {
   const ownPrompt = firstText(own, 'user');
   const lastText = firstText(own.toReversed(), 'assistant');
   return {
-    ...(firstPrompt === undefined ? {} : { firstPrompt }),
-    ...(ownPrompt === undefined ? {} : { ownPrompt }),
-    ...(lastText === undefined ? {} : { lastText }),
+    ...withoutUndefined({ firstPrompt, ownPrompt, lastText }),
   };
 }
 

@@ -1,4 +1,10 @@
-import { asPolypodError, type JsonObject, PolypodError, tryParse } from '../../base/index.ts';
+import {
+  asPolypodError,
+  type JsonObject,
+  PolypodError,
+  tryParse,
+  withoutUndefined,
+} from '../../base/index.ts';
 import type { AppendLog } from '../../store/index.ts';
 import type { PodEvent, PodFact } from '../event.ts';
 import { Feed, type Segments } from '../feed/index.ts';
@@ -284,7 +290,7 @@ function extrasOf(seq: number, { fact, shellId }: UnnumberedEvent): JsonObject {
   return {
     seq,
     ...(fact.type === 'input' && fact.queueId !== undefined ? { queueId: fact.queueId } : {}),
-    ...(shellId === undefined ? {} : { shellId }),
+    ...withoutUndefined({ shellId }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../base/index.ts';
 import { type Item, type StopReason, contentText, type ProviderApi, type ItemOf } from '../../llm/index.ts';
 import type { ModelChoice } from '../session/index.ts';
 import {
@@ -230,8 +230,7 @@ export class Recorder {
       provider,
       model: modelId,
       stopReason: fileStopReason(outcome, this.#stopReason, items),
-      ...(usage && { usage }),
-      ...(cost && { cost }),
+      ...withoutUndefined({ usage, cost }),
       timestamp: this.#known.now(),
     };
   }
@@ -282,9 +281,7 @@ export class Recorder {
       {
         items: [],
         entryIds: [],
-        ...(model && { model }),
-        ...(thinking && { thinkingLevel: thinking }),
-        ...(name !== undefined && { name }),
+        ...withoutUndefined({ model, thinkingLevel: thinking, name }),
         totals: this.#known.totals(),
       },
       this.#known.state(),

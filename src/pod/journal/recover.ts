@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
 import { errorOutput, type ToolOutput } from '../../tools/index.ts';
 import { type CallOutcome, NO_TOTALS } from '../../worker/index.ts';
@@ -122,7 +123,7 @@ export function recovery(
       runId,
       outcome: { status: 'interrupted' },
       totals: NO_TOTALS,
-      ...(totals && { conversation: totals }),
+      ...withoutUndefined({ conversation: totals }),
     });
   }
   return [...recovered, ...ended, ...facts.map((fact) => ({ fact }))];

@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf, objectOf, shape, stringOf } from '../../base/index.ts';
+import { type JsonObject, numberOf, objectOf, shape, stringOf, withoutUndefined } from '../../base/index.ts';
 import { type FailureKind, type Item, THINKING_LEVELS, type ItemOf } from '../../llm/index.ts';
 import { type ContextMeasurement, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
@@ -87,7 +87,7 @@ export function restore(tree: SessionTree): Restored {
     receipts: [...reader.receipts],
     lastSeq: reader.lastSeq,
     isForeign: reader.isForeign,
-    ...(measured && { measured }),
+    ...withoutUndefined({ measured }),
     openCalls,
     placedResults: new Map(placed.map((item) => [item.callId, item])),
     earlyResults: reader.early,
@@ -274,7 +274,7 @@ function runEnd(end: NonNullable<ReturnType<typeof RUN_END.in>>): PodFact {
     runId,
     outcome: outcomeOf(end),
     totals: totals ?? NO_TOTALS,
-    ...(totals && { conversation: totals }),
+    ...withoutUndefined({ conversation: totals }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { messageOf, onAbort, PolypodError } from '../../base/index.ts';
+import { messageOf, onAbort, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Rule } from '../../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion, ChangedCallVerdict } from '../../worker/index.ts';
 import type { Caller, PodCommandOf, Limit } from '../command.ts';
@@ -97,9 +97,9 @@ export class Approvals {
         status: isApproved ? 'approved' : 'denied',
         by: caller.by,
         door: caller.door,
-        ...(command.comment === undefined ? {} : { comment: command.comment }),
+        ...withoutUndefined({ comment: command.comment }),
         ...(isApproved && updatedArguments !== undefined ? { updatedArguments } : {}),
-        ...(remember === undefined ? {} : { remember }),
+        ...withoutUndefined({ remember }),
       },
       recordReceipt(),
     );
@@ -157,7 +157,7 @@ export class Approvals {
       arguments: call.arguments,
       title: call.title,
       reason,
-      ...(rule && { rule }),
+      ...withoutUndefined({ rule }),
       ...(deadlineMs === undefined
         ? {}
         : { deadline: new Date(now().getTime() + deadlineMs).toISOString(), fallback }),
@@ -239,7 +239,7 @@ function answerOf({ approval, settlement }: Asked, when: 'now' | 'again'): Permi
     case 'approved':
       return {
         decision: 'allow',
-        ...(updatedArguments === undefined ? {} : { arguments: updatedArguments }),
+        ...withoutUndefined({ arguments: updatedArguments }),
       };
     case 'denied':
       return { decision: 'deny', reason: denial(by, comment) };

@@ -1,4 +1,4 @@
-import { onAbort, PolypodError, schemaProblems } from '../../base/index.ts';
+import { onAbort, PolypodError, schemaProblems, withoutUndefined } from '../../base/index.ts';
 import { errorOutput, invalidArguments, type Tool, type ToolOutput } from '../../tools/index.ts';
 import type { PodCommandOf } from '../command.ts';
 import type { PodFact } from '../event.ts';
@@ -36,7 +36,7 @@ export class ClientTools {
     const waiting = this.#waiting.get(callId);
     if (waiting === undefined) throw unknownCall(callId);
     const summary = isError ? 'failed' : 'done';
-    waiting.finish({ summary, content, isError, ...(details && { details }) });
+    waiting.finish({ summary, content, isError, ...withoutUndefined({ details }) });
   }
 
   update({ callId, text }: PodCommandOf<'tool-update'>): void {

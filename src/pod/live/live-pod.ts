@@ -1,4 +1,4 @@
-import { PolypodError, uuidv7 } from '../../base/index.ts';
+import { PolypodError, uuidv7, withoutUndefined } from '../../base/index.ts';
 import type { Totals } from '../../worker/index.ts';
 import type { Agent } from '../agent.ts';
 import { Approvals } from './approvals.ts';
@@ -417,7 +417,7 @@ export class LivePod {
       stats: {
         totals: this.#runner.totals,
         contextTokens: this.#runner.contextTokens,
-        ...(contextWindow === undefined ? {} : { contextWindow }),
+        ...withoutUndefined({ contextWindow }),
       },
     });
   }

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/index.ts';
+import { messageOf, withoutUndefined } from '../../base/index.ts';
 import type { Caller } from '../command.ts';
 import type { RunPurpose } from '../event.ts';
 import type { RefuseStart } from './pod-options.ts';
@@ -101,9 +101,6 @@ export class PendingWork {
 /** The fields of a queued message, or of an earlier run, that the next run inherits. */
 function purposeOf({ by, door, taskId, overrides }: RunPurpose): RunPurpose {
   return {
-    ...(by === undefined ? {} : { by }),
-    ...(door === undefined ? {} : { door }),
-    ...(taskId === undefined ? {} : { taskId }),
-    ...(overrides === undefined ? {} : { overrides }),
+    ...withoutUndefined({ by, door, taskId, overrides }),
   };
 }

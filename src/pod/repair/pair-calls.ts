@@ -1,4 +1,4 @@
-import { arrayOf, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, objectOf, stringOf, withoutUndefined } from '../../base/index.ts';
 import { textContent } from '../../llm/index.ts';
 import {
   type AgentMessage,
@@ -114,7 +114,7 @@ class Pairing {
     }
     const { id, parentId, timestamp, extras } = entry;
     const fact = ORPHANED_RESULT.body({ message: entry.message });
-    const kept: Entry = { ...fact, id, parentId, timestamp, ...(extras && { extras }) };
+    const kept: Entry = { ...fact, id, parentId, timestamp, ...withoutUndefined({ extras }) };
     const text = `the call ${callId} of this result is lost: the result is kept, and the model does not see it`;
     this.notes.push({ kind: 'result-set-aside', id, text, ...(line && { line }) });
     this.#put({ entry: kept, ...lineOf(row) }, before);

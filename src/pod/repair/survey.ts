@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import { type Files, isIncompleteRecord, type LogLine, readLines, verifyLine } from '../../store/index.ts';
 import { type Header, isReadable, parseLine } from '../session/index.ts';
 import { isWellFormed } from './part.ts';
@@ -84,7 +85,7 @@ class Surveyor {
   end(): Survey {
     if (this.#line === 0) this.#defects.push({ line: 1, kind: 'empty', text: 'the file is empty' });
     return {
-      ...(this.#header && { header: this.#header }),
+      ...withoutUndefined({ header: this.#header }),
       ok: this.#ok,
       unverified: this.#unverified,
       defects: this.#defects,

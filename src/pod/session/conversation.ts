@@ -1,4 +1,4 @@
-import { stringOf } from '../../base/index.ts';
+import { stringOf, withoutUndefined } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
 import { NO_TOTALS, summaryItem, type Totals } from '../../worker/index.ts';
 import { readContent } from './content.ts';
@@ -37,7 +37,7 @@ export function conversation(tree: SessionTree, at: string | null = tree.leafId)
     items: said.map(({ item }) => item),
     entryIds: said.map(({ entryId }) => entryId),
     ...settingsOn(path),
-    ...(name === undefined ? {} : { name }),
+    ...withoutUndefined({ name }),
   };
 }
 
@@ -58,9 +58,7 @@ export function checkpointBody(
 ): Body {
   return CHECKPOINT.body({
     ...model,
-    ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
-    ...(name === undefined ? {} : { name }),
-    ...(totals === undefined ? {} : { totals }),
+    ...withoutUndefined({ thinkingLevel, name, totals }),
     state,
   });
 }
@@ -144,8 +142,7 @@ function afterFact(settings: Settings, entry: Entry): Settings {
   const { provider, modelId, thinkingLevel } = known;
   return {
     ...(provider === undefined || modelId === undefined ? {} : { model: { provider, modelId } }),
-    ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
-    ...(known.totals === undefined ? {} : { totals: known.totals }),
+    ...withoutUndefined({ thinkingLevel, totals: known.totals }),
   };
 }
 

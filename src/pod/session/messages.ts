@@ -1,4 +1,11 @@
-import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  stringOf,
+  withoutUndefined,
+} from '../../base/index.ts';
 import type { Cost, Item, StopReason, Usage, ProviderApi, ItemOf } from '../../llm/index.ts';
 import { interruptedItems } from '../../worker/index.ts';
 import { apiOf, callIdOf, itemOfBlock } from './block.ts';
@@ -66,7 +73,7 @@ export function resultMessage(
     toolCallId: item.callId,
     toolName,
     content: encodeContent(item.content),
-    ...(details === undefined ? {} : { details }),
+    ...withoutUndefined({ details }),
     isError: item.isError,
     timestamp,
   };

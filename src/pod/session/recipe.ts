@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject } from '../../base/index.ts';
+import { arrayOf, isObject, type JsonObject, withoutUndefined } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
 import { blocksOfItem, itemOfBlock } from './block.ts';
 import { readItem } from './content.ts';
@@ -34,7 +34,7 @@ function stepFor(item: Item, blocks: readonly JsonObject[], api: string): Step {
   const near = block !== undefined && isSpaced(item, block) ? spacedCall(read, block) : read;
   const set = differenceOf(near, item);
   if (near === read) return set === undefined ? 1 : { take: 1, set };
-  return { take: 1, spaced: true, ...(set && { set }) };
+  return { take: 1, spaced: true, ...withoutUndefined({ set }) };
 }
 
 /** Restores the items of an answer. Undefined if the steps do not match the blocks: then only the blocks count. */

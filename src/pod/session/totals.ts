@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf } from '../../base/index.ts';
+import { type JsonObject, numberOf, withoutUndefined } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
 import type { Totals } from '../../worker/index.ts';
 import type { Spent } from './usage.ts';
@@ -28,6 +28,6 @@ export function readTotals(value: JsonObject): Totals {
     outputTokens: count('outputTokens'),
     cacheReadInputTokens: count('cacheReadInputTokens'),
     cacheCreationInputTokens: count('cacheCreationInputTokens'),
-    ...(cost === undefined ? {} : { cost }),
+    ...withoutUndefined({ cost }),
   };
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, PolypodError } from '../../base/index.ts';
+import { type JsonObject, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Body, Entry, Header } from './entry.ts';
 import { parseLine } from './parse.ts';
 import { readable } from './version.ts';
@@ -111,7 +111,7 @@ export class SessionTree {
     const id = this.#freeId();
     const own = body.type === 'compaction' && body.firstKeptEntryId === '' ? { firstKeptEntryId: id } : {};
     const timestamp = this.#source.now().toISOString();
-    const place = { id, parentId: this.leafId, timestamp, ...(extras && { extras }) };
+    const place = { id, parentId: this.leafId, timestamp, ...withoutUndefined({ extras }) };
     const entry: Entry = { ...body, ...own, ...place };
     this.add(entry);
     return entry;
@@ -150,7 +150,7 @@ export class SessionTree {
     for (const targetId of targets) {
       const label = this.#labels.get(targetId);
       if (label === fork.#labels.get(targetId)) continue;
-      fork.append({ type: 'label', targetId, ...(label === undefined ? {} : { label }) });
+      fork.append({ type: 'label', targetId, ...withoutUndefined({ label }) });
     }
     return fork;
   }

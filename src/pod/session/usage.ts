@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, numberOf, objectOf } from '../../base/index.ts';
+import { isObject, type JsonObject, numberOf, objectOf, withoutUndefined } from '../../base/index.ts';
 import type { Cost, Usage } from '../../llm/index.ts';
 
 /** The usage and cost of an answer; unknown values are absent. */
@@ -40,7 +40,7 @@ export function spentOn(message: JsonObject): Spent {
   const plain = plainSpent(message);
   const usage = isObject(notes.usage) ? counted(notes.usage) : notes.usage === null ? undefined : plain.usage;
   const cost = notes.cost === null ? undefined : plain.cost;
-  return { ...(usage && { usage }), ...(cost && { cost }) };
+  return { ...withoutUndefined({ usage, cost }) };
 }
 
 function plainSpent(message: JsonObject): Spent {

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Host, PodCommand, Row } from '../../pod/index.ts';
 import type { RpcCall } from '../../wire/index.ts';
 import type { Approvals, DecisionRequest } from './approvals/approvals.ts';
@@ -130,7 +130,7 @@ async function updateSessionSettings(params: Params, context: HldContext) {
   const command: PodCommand = {
     type: 'configure',
     set: {
-      ...(acceptEdits === undefined ? {} : { acceptEdits }),
+      ...withoutUndefined({ acceptEdits }),
       ...(skips === true && (timeoutMs !== undefined || !hasEnd) && skipFor(timeoutMs, now())),
     },
     ...(skips === false && { clear: ['skipPermissionsUntil'] }),

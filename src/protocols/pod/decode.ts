@@ -17,6 +17,7 @@ import {
   PolypodError,
   readMessage,
   shape,
+  withoutUndefined,
 } from '../../base/index.ts';
 import { ourNames, ourSettings, wireProblem } from './encode/settings.ts';
 import type { RequestId } from './wire.ts';
@@ -118,7 +119,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
     command('follow-up', { content: contentOf(input) }),
   ),
   clear_queue: taking(shape.fields({}, { queue_ids: shape.listOf(text) }), ({ queue_ids }) =>
-    command('clear-queue', { ...(queue_ids && { queueIds: queue_ids }) }),
+    command('clear-queue', { ...withoutUndefined({ queueIds: queue_ids }) }),
   ),
   abort_retry: taking(none, () => command('abort-retry', {})),
   decide: taking(
@@ -175,7 +176,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
       command('tool-result', {
         callId: call_id,
         content: [{ type: 'text', text: output }],
-        ...(is_error === undefined ? {} : { isError: is_error }),
+        ...withoutUndefined({ isError: is_error }),
       }),
   ),
   tool_update: taking(shape.fields({ call_id: text, text: shape.anyText }, {}), ({ call_id, text: update }) =>

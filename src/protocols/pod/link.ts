@@ -5,13 +5,13 @@ import {
   MESSAGE_DEPTH,
   PolypodError,
   tooDeepMessage,
+  withoutUndefined,
 } from '../../base/index.ts';
 import type { Caller, Pod, Receipt } from '../../pod/index.ts';
 import type { Broadcast, Listener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { decode, type Decoded, decodeObject, type Request } from './decode.ts';
 import { errorLines, refusalOf } from './errors.ts';
-import { withoutUndefined } from './encode/without-undefined.ts';
 import { historyItems } from './encode/items.ts';
 import { type ClientKind, type WireLine, toExtended, toPlain } from './encode/wire-lines.ts';
 import { inFlight, wireSnapshot } from './encode/snapshot.ts';
@@ -202,7 +202,7 @@ export class Link implements Listener {
   }
 
   #caller(key: string | undefined): Caller {
-    return { by: this.#by, door: 'pod', ...(key === undefined ? {} : { key }) };
+    return { by: this.#by, door: 'pod', ...withoutUndefined({ key }) };
   }
 
   /** Sends to all clients, or only to the sender if its line has a request id. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../base/index.ts';
 import type { Link, LinkOptions, Receiver } from './link.ts';
 import type { WireEvent, WireRequest } from './wire.ts';
 
@@ -38,7 +38,7 @@ export class PodListener {
 
   /** Sends a method. Resolves when it is accepted. A refusal is sent as an event, as on a socket, and is also thrown. */
   async send(method: string, params?: JsonObject): Promise<void> {
-    await this.request({ method, ...(params && { params }) });
+    await this.request({ method, ...withoutUndefined({ params }) });
   }
 
   /** Sends a complete request, with `request_id` or `idempotency_key`. */

@@ -1,4 +1,10 @@
-import { type ErrorCode, truncateErrorMessage, type PolypodError, shape } from '../../base/index.ts';
+import {
+  type ErrorCode,
+  truncateErrorMessage,
+  type PolypodError,
+  shape,
+  withoutUndefined,
+} from '../../base/index.ts';
 import { type HttpRefusal, httpRefusal, httpRefusalFrom } from '../../wire/index.ts';
 import type { ErrorReply } from './wire.ts';
 
@@ -29,7 +35,7 @@ export function wireError(error: PolypodError, requestId: string): WireError {
     ? 'internal error: see the log entry with this request id'
     : truncateErrorMessage(error.message);
   const details = isBug ? { requestId } : refusal.details;
-  return { ...refusal, body: { error: { code: refusal.code, message, ...(details && { details }) } } };
+  return { ...refusal, body: { error: { code: refusal.code, message, ...withoutUndefined({ details }) } } };
 }
 
 /** A field of the request is invalid. */

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import { Delegations } from '../../delegation/index.ts';
 import { type HttpServer, isLoopback, serveHttp } from '../../wire/index.ts';
 import { Approvals } from './work/approvals.ts';
@@ -83,7 +83,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     server = await serveHttp({
       host: address,
       port,
-      ...(tls && { tls }),
+      ...withoutUndefined({ tls }),
       limits: limits.http,
       handle: (exchange) => serveRequest(exchange, counter),
       upgrade: (upgrade) => serveSocket(upgrade, counter),
@@ -125,8 +125,7 @@ function noteConnection(remote: string, word: string, { refusals, audit, context
 
 function ringOf({ keyFile, keys, log, audit }: TasksSettings): KeyRing {
   return new KeyRing({
-    ...(keyFile !== undefined && { file: keyFile }),
-    ...(keys && { given: keys }),
+    ...withoutUndefined({ file: keyFile, given: keys }),
     log,
     onExpired: ({ id, owner, expiresAt }) =>
       audit?.({

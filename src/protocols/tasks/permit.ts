@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import {
   PERMISSION_MODES,
   type PermissionMode,
@@ -46,11 +47,9 @@ export async function permit(
     cwd,
     overrides: {
       mode: permittedMode(context.permissionMode, key, settings),
-      ...(model && { model }),
+      ...withoutUndefined({ model }),
       ...(paths.length > 0 && { paths }),
-      ...(maxTurns !== undefined && { maxTurns }),
-      ...(budget !== undefined && { budget }),
-      ...(limit && { limit }),
+      ...withoutUndefined({ maxTurns, budget, limit }),
       submitter: submitterOf(key, settings),
     },
   };
@@ -65,7 +64,7 @@ function submitterOf({ id, owner, fourEyes }: KeyRecord, settings: PermitSetting
 export function limitOf({ limits }: KeyRecord): Limit | undefined {
   const { mode, directories } = limits ?? {};
   if (mode === undefined && directories === undefined) return undefined;
-  return { ...(mode && { mode }), ...(directories && { directories }) };
+  return { ...withoutUndefined({ mode, directories }) };
 }
 
 /** The directory of a new session whose task names none: the agent's, or the only one that the key permits. */

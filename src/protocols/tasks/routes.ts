@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import { httpRefusal } from '../../wire/index.ts';
 import { wrongField } from './errors.ts';
 import { CURSOR_PATTERN } from './stream/cursor.ts';
@@ -111,7 +112,7 @@ export const ROUTES: readonly Route[] = [
       const [sessionId, status] = [query.get('sessionId'), statusIn(query)];
       const all = await tasks.list(key, {
         ...(sessionId !== null && { sessionId }),
-        ...(status !== undefined && { status }),
+        ...withoutUndefined({ status }),
       });
       return { json: { tasks: all.slice(0, limitIn(query)) } };
     },
@@ -220,7 +221,7 @@ export const ROUTES: readonly Route[] = [
           agentName: agentName(settings),
           role: 'coordinator',
           status: running > 0 ? 'busy' : 'idle',
-          ...(current !== undefined && { currentTask: current }),
+          ...withoutUndefined({ currentTask: current }),
           version: settings.version,
           running,
           pending,

@@ -1,4 +1,4 @@
-import { shape } from '../../base/index.ts';
+import { shape, withoutUndefined } from '../../base/index.ts';
 
 interface TextRule {
   /** The description of a valid text in error messages. */
@@ -15,7 +15,7 @@ export function wireText({ must, pattern = NOT_BLANK, longest }: TextRule): shap
   const isShort = (text: string): boolean =>
     longest === undefined || text.length <= longest || Array.from(text).length <= longest;
   return {
-    schema: { type: 'string', pattern, ...(longest !== undefined && { maxLength: longest }) },
+    schema: { type: 'string', pattern, ...withoutUndefined({ maxLength: longest }) },
     read: shape.text(must, (text) => isShort(text) && expected.test(text)).read,
   };
 }

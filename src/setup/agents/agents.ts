@@ -1,7 +1,7 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Audit } from '../../audit/index.ts';
-import { safeEnv, userName } from '../../base/index.ts';
+import { safeEnv, userName, withoutUndefined } from '../../base/index.ts';
 import { type Environment, modelReference } from '../../llm/index.ts';
 import type { McpServerSpec, McpServerStatus } from '../../mcp/index.ts';
 import type { Agent, OpenAgent, Workplace } from '../../pod/index.ts';
@@ -100,7 +100,7 @@ async function openAgent(
             readable: [...(sandboxConfig.read ?? []).map(fromHome), outputs],
             shown: (sandboxConfig.show ?? []).map(fromHome),
             passEnv: permissions.passEnv,
-            ...(sandboxConfig.tmpBytes === undefined ? {} : { scratchBytes: sandboxConfig.tmpBytes }),
+            ...withoutUndefined({ scratchBytes: sandboxConfig.tmpBytes }),
           },
           defaultScope,
         )

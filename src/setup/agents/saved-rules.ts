@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
-import { messageOf, PolypodError, shape, systemCodeOf, tryParse, uuidv7 } from '../../base/index.ts';
+import {
+  messageOf,
+  PolypodError,
+  shape,
+  systemCodeOf,
+  tryParse,
+  uuidv7,
+  withoutUndefined,
+} from '../../base/index.ts';
 import type { Person } from '../../pod/index.ts';
 import type { Rule } from '../../tools/index.ts';
 import { lockWithRetry } from '../paths/lock-with-retry.ts';
@@ -120,7 +128,7 @@ async function saveRule(file: string, rule: Rule, person: Person, directory: str
   const owner = ruleOwner(person);
   const saved: SavedRule = {
     id: uuidv7().replaceAll('-', '').slice(-12),
-    ...(owner !== undefined && { owner }),
+    ...withoutUndefined({ owner }),
     directory,
     rule,
     createdAt: new Date().toISOString(),

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuditLimits } from '../../audit/index.ts';
-import { isObject, messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
+import { isObject, messageOf, PolypodError, systemCodeOf, withoutUndefined } from '../../base/index.ts';
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../../llm/index.ts';
 import type { Rule } from '../../tools/index.ts';
 import type { DaemonSettings, LoadedConfig, Permissions, SandboxSettings } from './config.ts';
@@ -24,7 +24,7 @@ export async function readConfig({
     rawAccounts.some(([, account]) => containsSecret(account)) && (await isReadableByOthers(configFile));
   return {
     config: {
-      ...(model === undefined ? {} : { model }),
+      ...withoutUndefined({ model }),
       permissions: toPermissions(file.permissions),
       sandbox: sandboxSettings(file.sandbox),
       mcpServers: file.mcp_servers ?? [],
@@ -53,11 +53,9 @@ function daemonSettings(file: RawConfig): DaemonSettings {
   } = file;
   return {
     doors: doors ?? {},
-    ...(tasks === undefined ? {} : { tasks }),
+    ...withoutUndefined({ tasks }),
     limits,
-    ...(commands === undefined ? {} : { commandLimits: commands }),
-    ...(hibernate_after === undefined ? {} : { hibernateAfterMs: hibernate_after }),
-    ...(durability === undefined ? {} : { durability }),
+    ...withoutUndefined({ commandLimits: commands, hibernateAfterMs: hibernate_after, durability }),
     approvals: {
       fallback: approvals?.fallback ?? 'deny',
       ...(approvals?.deadline === undefined ? {} : { deadlineMs: approvals.deadline }),
@@ -78,14 +76,14 @@ function auditLimits({
   return {
     ...(megabytes !== undefined && { fileBytes: megabytes * 1024 * 1024 }),
     ...(days !== undefined && { fileAgeMs: days * 24 * 3_600_000 }),
-    ...(keptFiles !== undefined && { keptFiles }),
+    ...withoutUndefined({ keptFiles }),
   };
 }
 
 function toPermissions(rawAccounts: RawConfig['permissions']): Permissions {
   const { mode, rules = [], allow_paths = [], pass_env = [], isolate_commands } = rawAccounts ?? {};
   return {
-    ...(mode === undefined ? {} : { mode }),
+    ...withoutUndefined({ mode }),
     rules: rules.map(toRule),
     allowPaths: allow_paths,
     passEnv: pass_env,
@@ -96,10 +94,7 @@ function toPermissions(rawAccounts: RawConfig['permissions']): Permissions {
 function sandboxSettings(rawAccounts: RawConfig['sandbox']): SandboxSettings {
   const { enabled, read, hide, show, tmp_mb } = rawAccounts ?? {};
   return {
-    ...(enabled === undefined ? {} : { enabled }),
-    ...(read === undefined ? {} : { read }),
-    ...(hide === undefined ? {} : { hide }),
-    ...(show === undefined ? {} : { show }),
+    ...withoutUndefined({ enabled, read, hide, show }),
     ...(tmp_mb === undefined ? {} : { tmpBytes: tmp_mb * 1024 ** 2 }),
   };
 }
@@ -107,10 +102,7 @@ function sandboxSettings(rawAccounts: RawConfig['sandbox']): SandboxSettings {
 function toRule({ action, tool, command, exact, path }: Partial<Rule> & Pick<Rule, 'action'>): Rule {
   return {
     action,
-    ...(tool === undefined ? {} : { tool }),
-    ...(command === undefined ? {} : { command }),
-    ...(exact === undefined ? {} : { exact }),
-    ...(path === undefined ? {} : { path }),
+    ...withoutUndefined({ tool, command, exact, path }),
   };
 }
 
@@ -159,12 +151,9 @@ async function toAccount(
   const key = await keySource(name, account, context);
   return {
     name,
-    ...(vendor === undefined ? {} : { vendor }),
-    ...(api === undefined ? {} : { api }),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(key === undefined ? {} : { key }),
+    ...withoutUndefined({ vendor, api, baseUrl, key }),
     ...(headers === undefined ? {} : { headers: Object.fromEntries(headers) }),
-    ...(omit === undefined ? {} : { omit }),
+    ...withoutUndefined({ omit }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import {
   usableAccounts,
   type Environment,
@@ -65,9 +65,7 @@ export function offeredModel({
     baseUrl,
     reasoning,
     input,
-    ...(price === undefined ? {} : { cost: price }),
-    ...(contextWindow === undefined ? {} : { contextWindow }),
-    ...(maxOutput === undefined ? {} : { maxTokens: maxOutput }),
+    ...withoutUndefined({ cost: price, contextWindow, maxTokens: maxOutput }),
     ...(reasoning ? { thinkingMode: thinkingMode(api, id) } : {}),
   };
 }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import { dirname } from 'node:path';
 import type { Access } from '../tool.ts';
 import { hasNoSecrets, isJudgedByContent } from './credentials.ts';
@@ -32,7 +33,7 @@ async function examineAccess(access: Access, fileFacts: FileFacts): Promise<Judg
     access.type === 'write' && 'after' in access
       ? { runsNothingNew: await keepsExecutedParts(access.path, location, access.after, fileFacts) }
       : await knownContent(access.path, location, fileFacts);
-  return { type: access.type, path: access.path, location, ...(content && { content }) };
+  return { type: access.type, path: access.path, location, ...withoutUndefined({ content }) };
 }
 
 /** Returns what is known about a file beyond its name. */
@@ -214,7 +215,7 @@ async function repositoryReads(
       secrets.map(async (path): Promise<Touched> => {
         const location = await fileFacts.realPath(path);
         const content = await knownContent(path, location, fileFacts);
-        return { ...read, many: true, shown: true, path, location, ...(content && { content }) };
+        return { ...read, many: true, shown: true, path, location, ...withoutUndefined({ content }) };
       }),
     )),
   ];
@@ -233,7 +234,7 @@ async function touchedFiles(named: Named, fileFacts: FileFacts): Promise<readonl
       path: current,
       location,
       ...(hasWildcard && { pattern: path }),
-      ...(content && { content }),
+      ...withoutUndefined({ content }),
     };
   };
   const found = hasWildcard ? await expandWildcards(path, named.wild, fileFacts) : { paths: [path] };

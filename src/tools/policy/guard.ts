@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { ToolContext } from '../tool.ts';
 import { keepsExecutedParts } from './executed-fields.ts';
 import { fileFacts } from './file-facts.ts';
@@ -25,7 +25,7 @@ export function guardFor(call: Call, policy: Policy, realPath: RealPath): ToolCo
       after === undefined
         ? undefined
         : { runsNothingNew: await keepsExecutedParts(path, location, () => after, fileFacts) };
-    const judged = { type: access, path, location, ...(content && { content }) };
+    const judged = { type: access, path, location, ...withoutUndefined({ content }) };
     const { decision, reason } = judge({ tool: call.tool, access: [judged] }, policy);
     const isApproved =
       'real' in location &&

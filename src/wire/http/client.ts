@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/index.ts';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
@@ -85,7 +86,7 @@ function cleanTlsError(error: Error): Error {
 }
 
 async function tlsOptions({ ca, isPinned = false, identity }: TlsTrust): Promise<ConnectionOptions> {
-  if (!isPinned || ca === undefined) return { ...(ca !== undefined && { ca }), ...identity };
+  if (!isPinned || ca === undefined) return { ...withoutUndefined({ ca }), ...identity };
   const { X509Certificate } = await import('node:crypto');
   const { raw } = new X509Certificate(ca);
   return {

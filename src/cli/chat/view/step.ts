@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { addTotals } from '../../../worker/index.ts';
 import { isFromAnotherClient } from '../../hosting/headless-approvals.ts';
@@ -126,7 +127,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   }),
   settings: (view, { settings, by, door }) => ({
     settings,
-    ...(settings.model && { model: settings.model }),
+    ...withoutUndefined({ model: settings.model }),
     // The context window of the new model is not known yet.
     ...(settings.model && isOther(settings.model, view.model) && { contextWindow: undefined }),
     prints: settingsNotices(view, settings, { by, door }),

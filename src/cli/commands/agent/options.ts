@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import type { AgentOrder } from '../../../daemon/index.ts';
 import { AGENT_NAME } from '../../../setup/index.ts';
 import type { Surroundings } from '../../command.ts';
@@ -81,9 +81,7 @@ export function orderFrom(name: string | undefined, values: AgentValues, { env }
     cwd: resolve(values.cwd ?? '.'),
     config: config === undefined ? undefined : resolve(config),
     stated: {
-      ...(name !== undefined && { name }),
-      ...(port !== undefined && { port }),
-      ...(address !== undefined && { address }),
+      ...withoutUndefined({ name, port, address }),
       ...(cert !== undefined &&
         key !== undefined && {
           tls: {
@@ -94,7 +92,7 @@ export function orderFrom(name: string | undefined, values: AgentValues, { env }
         }),
       ...(values['behind-proxy'] && { behind_proxy: true }),
       ...(values['no-auth'] && { no_auth: true }),
-      ...(mode && { mode }),
+      ...withoutUndefined({ mode }),
     },
   };
 }

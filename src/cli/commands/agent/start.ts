@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JsonObject, messageOf, objectOf, PolypodError, stringOf } from '../../../base/index.ts';
+import {
+  type JsonObject,
+  messageOf,
+  objectOf,
+  PolypodError,
+  stringOf,
+  withoutUndefined,
+} from '../../../base/index.ts';
 import {
   type AgentOrder,
   type AgentRecord,
@@ -113,7 +120,9 @@ async function announce(
   const task = values.prompt === undefined ? undefined : await submit(record, key, values.prompt);
   const keyFile = key === undefined ? undefined : clientKeyFile(dataPaths);
   if (values.json)
-    stdout.write(`${JSON.stringify({ ...record, ...(keyFile && { keyFile }), ...(task && { task }) })}\n`);
+    stdout.write(
+      `${JSON.stringify({ ...record, ...(keyFile && { keyFile }), ...withoutUndefined({ task }) })}\n`,
+    );
   else if (!values.quiet) {
     const lines = [
       `polypod agent: ${record.name} is up at ${record.url}, process ${record.pid}`,

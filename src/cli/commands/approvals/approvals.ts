@@ -1,5 +1,5 @@
 import type { Decision } from '../../../pod/index.ts';
-import { arrayOf, PolypodError } from '../../../base/index.ts';
+import { arrayOf, PolypodError, withoutUndefined } from '../../../base/index.ts';
 import type { ControlLink } from '../../../control/index.ts';
 import type { ApprovalNews, WaitingApproval } from '../../../daemon/index.ts';
 import { callLines } from '../../output/call-lines.ts';
@@ -90,7 +90,7 @@ function decisionIn(action: string, words: readonly string[], comment: string | 
   refuseNone(action, words);
   if (action === 'deny' && (comment ?? '').trim() === '')
     throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model receives it as the reason');
-  return { decision: action, ...(comment === undefined ? {} : { comment }) };
+  return { decision: action, ...withoutUndefined({ comment }) };
 }
 
 function refuseNone(action: string, words: readonly string[]): void {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import { findSession, type DataPaths } from '../../../setup/index.ts';
 import { Layout, type Row, sessionsIn } from '../../../pod/sessions.ts';
 
@@ -19,7 +19,7 @@ export function findLogFiles({ dataDirectory }: DataPaths, words: readonly strin
   const rows = sessionsIn(dataDirectory);
   const withRow = (path: string): LogFile => {
     const row = rows.find(({ file }) => layout.path(file) === path);
-    return { path, isFeed: isFeed(path), ...(row && { row }) };
+    return { path, isFeed: isFeed(path), ...withoutUndefined({ row }) };
   };
   if (words.length > 0)
     return words.flatMap((word) => {

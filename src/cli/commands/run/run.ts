@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { textContent } from '../../../llm/index.ts';
 import type { ModelChoice, Origin, Overrides } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
@@ -132,8 +133,7 @@ function overridesOf(values: Stated, paths: readonly string[], model: ModelChoic
     ...(isResumed && mode !== undefined ? { mode } : {}),
     ...(isResumed && system !== undefined ? { appendSystem: system } : {}),
     ...(paths.length === 0 ? {} : { paths }),
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(budget === undefined ? {} : { budget }),
+    ...withoutUndefined({ maxTurns, budget }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { Layout, sessionsIn } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { withTrueStates } from '../ls.ts';
@@ -16,7 +17,7 @@ export async function show(call: SessionsCall, around: Surroundings): Promise<Ex
     ...row,
     approvals: row.approvals.map((approval) => {
       const json = asked.get(approval.approvalId);
-      return { ...approval, ...(json === undefined ? {} : { arguments: json }) };
+      return { ...approval, ...withoutUndefined({ arguments: json }) };
     }),
     children: rows.flatMap(({ id, parentId }) => (parentId === row.id ? [id] : [])),
   }));

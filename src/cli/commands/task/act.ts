@@ -1,6 +1,6 @@
 import type { Decision } from '../../../pod/index.ts';
 import { resolve } from 'node:path';
-import { type JsonObject, PolypodError, uuidv7 } from '../../../base/index.ts';
+import { type JsonObject, PolypodError, uuidv7, withoutUndefined } from '../../../base/index.ts';
 import { isFinished, type TasksClient } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
@@ -116,9 +116,7 @@ async function list({ client, words, values, around }: ActionContext): Promise<E
     throw new PolypodError('bad-request', `list takes no argument: try --session ${words.join(' ')}`);
   const { session, status: only, limit } = values;
   const tasks = await client.list({
-    ...(session !== undefined && { sessionId: session }),
-    ...(only !== undefined && { status: only }),
-    ...(limit !== undefined && { limit }),
+    ...withoutUndefined({ sessionId: session, status: only, limit }),
   });
   if (values.json) print(around, tasks);
   else if (tasks.length === 0) around.stderr.write('no tasks; polypod task submit submits one\n');
@@ -139,7 +137,7 @@ async function decide(
   if (decision === 'deny' && (comment ?? '').trim() === '')
     throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model receives it as the reason');
   for (const approvalId of words) {
-    await client.decide(approvalId, { decision, ...(comment !== undefined && { comment }) });
+    await client.decide(approvalId, { decision, ...withoutUndefined({ comment }) });
     if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${sanitizeLine(approvalId)}\n`);
   }
   if (values.json)
@@ -157,12 +155,10 @@ function contextOf(values: TaskValues): JsonObject {
   const { cwd, model, mode, 'allow-path': paths, file: files, 'max-turns': maxTurns, budget } = values;
   return {
     ...(cwd !== undefined && { workingDirectory: resolve(cwd) }),
-    ...(model !== undefined && { model }),
-    ...(mode !== undefined && { permissionMode: mode }),
+    ...withoutUndefined({ model, permissionMode: mode }),
     ...(paths.length > 0 && { allowedPaths: paths.map((path) => resolve(path)) }),
     ...(files.length > 0 && { files }),
-    ...(maxTurns !== undefined && { maxTurns }),
-    ...(budget !== undefined && { budget }),
+    ...withoutUndefined({ maxTurns, budget }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { once } from 'node:events';
 import {
   type TaskApproval,
@@ -24,7 +25,7 @@ export async function follow(
   const { after, poll, 'retry-for': seconds } = values;
   const options = {
     pollOnly: poll,
-    ...(after !== undefined && { after }),
+    ...withoutUndefined({ after }),
     ...(seconds !== undefined && { giveUpAfterMs: seconds * 1000 }),
   };
   try {

@@ -1,4 +1,4 @@
-import { PolypodError, stringOf } from '../../../base/index.ts';
+import { PolypodError, stringOf, withoutUndefined } from '../../../base/index.ts';
 import { connectionErrorCode, isTlsFailure } from '../../../client/index.ts';
 import { httpRefusalFrom } from '../../../wire/index.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -18,7 +18,7 @@ export function explained(error: PolypodError, action: Action | undefined): Poly
 export function errorBody(error: PolypodError): object {
   const { code: word, details } = httpRefusalFrom(error) ?? {};
   const code = word ?? (connectionErrorCode(error) === undefined ? error.code : 'unreachable');
-  return { error: { code, message: error.message, ...(details && { details }) } };
+  return { error: { code, message: error.message, ...withoutUndefined({ details }) } };
 }
 
 /** Servers name fields of the request; this replaces them with the options of the command. */

@@ -1,4 +1,4 @@
-import { PolypodError, WrongStateError } from '../../../base/index.ts';
+import { PolypodError, WrongStateError, withoutUndefined } from '../../../base/index.ts';
 import type { Content } from '../../../llm/index.ts';
 import { NO_TOTALS } from '../../../worker/index.ts';
 import { podBusy } from '../../busy.ts';
@@ -29,7 +29,7 @@ export const prompt: Handler<'prompt'> = async (command, caller, recordReceipt, 
   const runId = pod.runner.start(ready, {
     content,
     customType,
-    purpose: { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) },
+    purpose: { by, door, ...(taskId && { taskId }), ...withoutUndefined({ overrides }) },
     runId: wantedId,
     recordReceipt: (id) => recordReceipt({ runId: id }),
   });
@@ -88,7 +88,7 @@ export const resume: Handler<'resume'> = async (_, caller, recordReceipt, pod) =
   refuseIfNotPaused(pod);
   if (!pod.takeSlot()) throw new PolypodError('overloaded', pod.whyNoSlot());
   const { by, door } = caller;
-  const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
+  const purpose = { by, door, ...(taskId && { taskId }), ...withoutUndefined({ overrides }) };
   const runId = pod.runner.resume(ready, purpose, (id) => recordReceipt({ runId: id }));
   return { runId };
 };
@@ -141,7 +141,7 @@ function enqueue(
       by,
       door,
       ...(taskId && { taskId }),
-      ...(overrides && { overrides }),
+      ...withoutUndefined({ overrides }),
     },
     recorded: recordReceipt({ queueId }),
   });

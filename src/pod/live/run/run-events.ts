@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import type { RunEvent, Totals } from '../../../worker/index.ts';
 import type { PodFactOf, RunPurpose } from '../../event.ts';
 import type { UnnumberedEvent } from '../../journal/index.ts';
@@ -91,10 +92,7 @@ export class RunEvents {
     if (origin === 'prompt') {
       const { purpose: { by, door } = {}, queueId, customType } = this.#run ?? {};
       return {
-        ...(by === undefined ? {} : { by }),
-        ...(door === undefined ? {} : { door }),
-        ...(queueId === undefined ? {} : { queueId }),
-        ...(customType === undefined ? {} : { customType }),
+        ...withoutUndefined({ by, door, queueId, customType }),
       };
     }
     if (origin === 'continuation') return { customType: origin };
@@ -102,6 +100,6 @@ export class RunEvents {
     const queued = this.#parts.view.waiting(origin)[0];
     if (queued === undefined) return {};
     const { by, door, queueId } = queued;
-    return { queueId, ...(by === undefined ? {} : { by }), ...(door === undefined ? {} : { door }) };
+    return { queueId, ...withoutUndefined({ by, door }) };
   }
 }

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import {
   type Content,
   DEFAULT_RETRY,
@@ -90,7 +90,7 @@ export class Runner {
       provider: model.account,
       modelId: model.id,
       wire: PROVIDER_APIS.find((wire) => wire === llm.account.api) ?? 'anthropic',
-      ...(contextWindow === undefined ? {} : { contextWindow }),
+      ...withoutUndefined({ contextWindow }),
     };
   }
 
@@ -223,9 +223,7 @@ export class Runner {
       settings: () => this.#turnSettings(),
       cwd,
       items: [...items],
-      ...(totals && { totals }),
-      ...(measured && { measured }),
-      ...(finished && { finished }),
+      ...withoutUndefined({ totals, measured, finished }),
       approve: approveByPolicy({
         policy: () => this.#policy(),
         fileFacts: agent.fileFacts,
@@ -244,8 +242,7 @@ export class Runner {
       bounds: () => {
         const { maxTurns, budget } = this.overrides;
         return {
-          ...(maxTurns === undefined ? {} : { maxTurns }),
-          ...(budget === undefined ? {} : { budget }),
+          ...withoutUndefined({ maxTurns, budget }),
         };
       },
       policies: () => ({
@@ -273,7 +270,7 @@ export class Runner {
       system: ready.system,
       tools: setup.offeredTools(ready.tools, ready.overrides),
       cache: { ttl: '5m' },
-      ...(thinking === undefined ? {} : { thinking }),
+      ...withoutUndefined({ thinking }),
     };
   }
 

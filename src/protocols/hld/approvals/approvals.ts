@@ -1,4 +1,4 @@
-import { asPolypodError, type JsonObject, PolypodError } from '../../../base/index.ts';
+import { asPolypodError, type JsonObject, PolypodError, withoutUndefined } from '../../../base/index.ts';
 import type { Decision, Host, Row, SessionApproval } from '../../../pod/index.ts';
 import { noSession } from '../errors.ts';
 import { autoApprovalFor } from '../sessions/auto-approval.ts';
@@ -79,7 +79,7 @@ export class Approvals {
     const { approvalId = '' } = await this.#host
       .pod(row.id)
       .handle(
-        { type: 'ask', tool, arguments: JSON.stringify(input), ...(callId === undefined ? {} : { callId }) },
+        { type: 'ask', tool, arguments: JSON.stringify(input), ...withoutUndefined({ callId }) },
         CALLER,
       );
     const comment = autoApprovalFor(row, tool, this.#now());
@@ -99,7 +99,7 @@ export class Approvals {
     comment: string | undefined,
     sessionId?: string,
   ): Promise<void> {
-    const decided = { approvalId, decision, ...(comment === undefined ? {} : { comment }) };
+    const decided = { approvalId, decision, ...withoutUndefined({ comment }) };
     await this.#host.approvals.decide(decided, CALLER, sessionId);
   }
 

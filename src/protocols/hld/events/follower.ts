@@ -1,4 +1,10 @@
-import { asPolypodError, type JsonObject, type Log, type PolypodError } from '../../../base/index.ts';
+import {
+  asPolypodError,
+  type JsonObject,
+  type Log,
+  type PolypodError,
+  withoutUndefined,
+} from '../../../base/index.ts';
 import { type Change, type Host, isReaderTooSlow, type PodEvent, type Row } from '../../../pod/index.ts';
 import { encode, phaseChange, type UntimedEvent } from './encode.ts';
 import { isVerbose } from '../sessions/notes.ts';
@@ -190,7 +196,7 @@ export class Follower {
 
   #emit(untimed: UntimedEvent, { lastRun, settings }: About, seq?: number): void {
     const timestamp = new Date(this.#parts.now()).toISOString();
-    const event = { ...untimed, timestamp, ...(seq === undefined ? {} : { seq }) };
+    const event = { ...untimed, timestamp, ...withoutUndefined({ seq }) };
     if (isVerbose(settings?.annotations)) this.#parts.log.info('event of a verbose session', gist(event));
     this.#parts.hear(event, lastRun?.runId);
   }
@@ -235,7 +241,7 @@ function gist({ type, data, seq }: HldEvent): JsonObject {
     response_text: _text,
     ...rest
   } = data;
-  return { type, ...rest, ...(seq === undefined ? {} : { seq }) };
+  return { type, ...rest, ...withoutUndefined({ seq }) };
 }
 
 /** The maximum delay of `setTimeout`. */

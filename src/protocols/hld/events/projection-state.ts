@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../../base/index.ts';
 import type { Change, PodEvent, Row, Snapshot, PodEventOf } from '../../../pod/index.ts';
 import { type Phase, phaseOf } from '../sessions/status.ts';
 import { autoApprovalFor } from '../sessions/auto-approval.ts';
@@ -47,11 +47,11 @@ export class ProjectionState {
     projection.lastRun = before.lastRun;
     projection.settings = {
       acceptEdits: before.acceptEdits ?? false,
-      ...(before.name === undefined ? {} : { name: before.name }),
+      ...withoutUndefined({ name: before.name }),
       ...(before.skipPermissionsUntil === undefined
         ? {}
         : { skipPermissionsUntil: before.skipPermissionsUntil }),
-      ...(before.annotations && { annotations: before.annotations }),
+      ...withoutUndefined({ annotations: before.annotations }),
     };
     // The prompts of a fork before its first run are its parent's.
     projection.isPrompted = before.lastRun !== undefined;
@@ -69,9 +69,9 @@ export class ProjectionState {
   get phase(): Phase {
     return phaseOf({
       state: this.state,
-      ...(this.lastRun && { lastRun: this.lastRun }),
+      ...withoutUndefined({ lastRun: this.lastRun }),
       queued: this.queued.size,
-      ...(this.settings.annotations && { annotations: this.settings.annotations }),
+      ...withoutUndefined({ annotations: this.settings.annotations }),
       approvals: [...this.approvals.values()].filter(({ isWaived }) => !isWaived),
       isInterrupting: this.isInterrupting,
       isLaunching: true,

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { randomBytes } from 'node:crypto';
 import { NO_ID, rpcResult } from '../../../wire/index.ts';
 import { Chunk } from './backlog.ts';
@@ -26,8 +27,7 @@ export function filterIn(params: Params): EventFilter {
   const runId = params.text('run_id');
   return {
     ...(types && { types: new Set(types) }),
-    ...(sessionId === undefined ? {} : { sessionId }),
-    ...(runId === undefined ? {} : { runId }),
+    ...withoutUndefined({ sessionId, runId }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { truncateText, type JsonObject, PolypodError } from '../../../base/index.ts';
+import { truncateText, type JsonObject, PolypodError, withoutUndefined } from '../../../base/index.ts';
 import {
   endRun,
   type Pod,
@@ -56,7 +56,7 @@ export class Launcher {
       rules: [...toolRules(request)],
       fallbackRules: [...ASK_BEFORE_EDITS],
       toolLimit: toolLimitWith(undefined, {}, request),
-      ...(model && { model }),
+      ...withoutUndefined({ model }),
       ...(skips && skipFor(timeoutMs, this.#now())),
       ...titled(title ?? '', annotated(undefined, notes)),
     });
@@ -208,8 +208,7 @@ function notesOf({ query, allowedTools, disallowedTools }: LaunchRequest): Notes
     query,
     launch: randomUUID(),
     run: randomUUID(),
-    ...(allowedTools && { allowedTools }),
-    ...(disallowedTools && { disallowedTools }),
+    ...withoutUndefined({ allowedTools, disallowedTools }),
   };
 }
 
@@ -223,8 +222,7 @@ function inherited(
   const { allowedTools, disallowedTools } = notesIn(parent.annotations) ?? {};
   return {
     ...additionsIn(settings),
-    ...(allowedTools && { allowedTools }),
-    ...(disallowedTools && { disallowedTools }),
+    ...withoutUndefined({ allowedTools, disallowedTools }),
     ...asked,
     query,
   };

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import type { Row, SessionTexts, Snapshot } from '../../../pod/index.ts';
 import { claudeSessionId } from './identity.ts';
 import { notesIn, type Spent } from './notes.ts';
@@ -19,8 +20,7 @@ export function listedSession(
     ...head(row, phase, now, texts),
     start_time: row.createdAt,
     ...(isOver(phase) && lastRun?.endedAt !== undefined ? { end_time: lastRun.endedAt } : {}),
-    ...(error === undefined ? {} : { error }),
-    ...(result && { result }),
+    ...withoutUndefined({ error, result }),
     proxy_enabled: false,
   };
 }
@@ -57,8 +57,7 @@ export function sessionState(
       cache_read_input_tokens: spent.cacheReadInputTokens,
     }),
     ...(contextTokens > 0 && { effective_context_tokens: contextTokens }),
-    ...(window === undefined ? {} : { context_limit: window }),
-    ...(duration === undefined ? {} : { duration_ms: duration }),
+    ...withoutUndefined({ context_limit: window, duration_ms: duration }),
   };
 }
 
@@ -109,7 +108,7 @@ function head(row: Row, phase: Phase, now: number, texts: SessionTexts | undefin
     id,
     run_id: lastRun?.runId ?? '',
     claude_session_id: claudeSessionId(id),
-    ...(parentId === undefined ? {} : { parent_session_id: parentId }),
+    ...withoutUndefined({ parent_session_id: parentId }),
     ...wireStatus(phase),
     query,
     summary: summaryOf(query),
@@ -119,7 +118,7 @@ function head(row: Row, phase: Phase, now: number, texts: SessionTexts | undefin
     last_activity_at: row.updatedAt,
     auto_accept_edits: row.acceptEdits ?? false,
     dangerously_skip_permissions: skip.isOn,
-    ...(skip.expiresAt === undefined ? {} : { dangerously_skip_permissions_expires_at: skip.expiresAt }),
+    ...withoutUndefined({ dangerously_skip_permissions_expires_at: skip.expiresAt }),
     archived: row.archived,
   };
 }
@@ -150,7 +149,7 @@ function resultOf(row: Row, error: string | undefined, texts: SessionTexts | und
     num_turns: turns,
     result: (texts === undefined ? row.lastText : texts.lastText) ?? '',
     session_id: claudeSessionId(row.id),
-    ...(error === undefined ? {} : { error }),
+    ...withoutUndefined({ error }),
   };
 }
 

@@ -1,5 +1,5 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
-import { withoutUndefined } from './without-undefined.ts';
 import { callArguments, historyItems, richContent, textOf } from './items.ts';
 import { type WireLine, toAll, toExtended, toPlain } from './wire-lines.ts';
 import { isHeld, type OpenBlock, type ProjectionState } from './projection-state.ts';

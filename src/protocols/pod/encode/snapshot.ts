@@ -1,5 +1,5 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import type { Approval, Queued, Snapshot } from '../../../pod/index.ts';
-import { withoutUndefined } from './without-undefined.ts';
 import { historyItems, richContent, textOf } from './items.ts';
 import { wireSettings } from './settings.ts';
 import { wireStatus } from './status.ts';

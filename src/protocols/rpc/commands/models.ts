@@ -1,5 +1,5 @@
 import { THINKING_LEVELS } from '../../../pod/index.ts';
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import { levelIn, textIn } from '../arguments.ts';
 import { modelFrame } from '../encode/messages.ts';
 import { modelScope } from '../sessions/model-scope.ts';
@@ -28,12 +28,12 @@ export const cycleModel: Command = async (_, session) => {
   const { thinking } = next;
   await session.handle({
     type: 'configure',
-    set: { model: { provider, modelId }, ...(thinking === undefined ? {} : { thinking }) },
+    set: { model: { provider, modelId }, ...withoutUndefined({ thinking }) },
   });
   const level = levelOf(thinking ?? settings.thinking, next.model);
   return {
     model: modelFrame(next.model),
-    ...(level === undefined ? {} : { thinkingLevel: level }),
+    ...withoutUndefined({ thinkingLevel: level }),
     isScoped,
   };
 };

@@ -1,4 +1,4 @@
-import { asPolypodError, PolypodError } from '../../../base/index.ts';
+import { asPolypodError, PolypodError, withoutUndefined } from '../../../base/index.ts';
 import type { Pod, SettingsChange } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
@@ -20,7 +20,7 @@ export const newSession: Command = async (request, session) => {
     settings: await followingSettings(session),
     lazy: true,
     ...fileIn(directory),
-    ...(parent === undefined ? {} : { parentSession: parent }),
+    ...withoutUndefined({ parentSession: parent }),
   });
   await session.leaveFor(pod);
   return { cancelled: false };
@@ -39,7 +39,7 @@ async function followingSettings(session: RpcSession): Promise<SettingsChange> {
   if (isUsable) return settings;
   const { model: _model, ...others } = settings;
   const { model } = session.parts.sessions.settings ?? {};
-  return { ...others, ...(model && { model }) };
+  return { ...others, ...withoutUndefined({ model }) };
 }
 
 export const switchSession: Command = async (request, session) => {
@@ -83,7 +83,7 @@ export const clone: Command = async (_, session) => {
 
 function forked({ pod, parts }: RpcSession, entryId: string | undefined): Promise<Pod> {
   const { directory } = parts.sessions;
-  return parts.host.fork(pod.id, { ...fileIn(directory), ...(entryId === undefined ? {} : { entryId }) });
+  return parts.host.fork(pod.id, { ...fileIn(directory), ...withoutUndefined({ entryId }) });
 }
 
 export const setSessionName: Command = async (request, session) => {

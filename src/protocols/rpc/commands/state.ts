@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWithinLimit, type OfferedModel, type ThinkingLevel } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
@@ -22,7 +23,7 @@ export const getState: Command = async (_, session): Promise<RpcState> => {
   const level = levelOf(settings.thinking, model);
   return {
     model: modelFrame(model),
-    ...(level === undefined ? {} : { thinkingLevel: level }),
+    ...withoutUndefined({ thinkingLevel: level }),
     isStreaming: snapshot.run !== undefined,
     isCompacting: snapshot.compacting,
     steeringMode: settings.delivery.steering,
@@ -30,7 +31,7 @@ export const getState: Command = async (_, session): Promise<RpcState> => {
     interruptMode: settings.delivery.interrupt,
     ...sessionFile(session, snapshot),
     sessionId: snapshot.id,
-    ...(settings.name === undefined ? {} : { sessionName: settings.name }),
+    ...withoutUndefined({ sessionName: settings.name }),
     autoCompactionEnabled: settings.autoCompaction,
     messageCount: messages.length,
     queuedMessageCount: queue.length,
@@ -107,7 +108,7 @@ export const setAutoRetry: Command = async (request, session) => {
 export const getCommands: Command = async (_, { parts }) => ({
   commands: parts.extensions.commands().map(({ name, description, path }) => ({
     name,
-    ...(description === undefined ? {} : { description }),
+    ...withoutUndefined({ description }),
     source: 'extension',
     sourceInfo: { path, source: 'cli', scope: 'temporary', origin: 'top-level' },
   })),

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import type { PodEventOf } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
@@ -18,12 +18,10 @@ async function compactNow(instructions: string | undefined, session: RpcSession)
   if (await session.parts.host.history.isCompacted(session.pod.id))
     throw new PolypodError('conflict', TEXTS.compacted);
   const ended = session.listen(({ type }) => type === 'compaction-end');
-  await session
-    .handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) })
-    .catch((thrown) => {
-      ended.forget();
-      throw thrown;
-    });
+  await session.handle({ type: 'compact', ...withoutUndefined({ instructions }) }).catch((thrown) => {
+    ended.forget();
+    throw thrown;
+  });
   const end = await ended.heard;
   if (end.type !== 'compaction-end') throw new PolypodError('internal', 'unexpected outcome of a compaction');
   return compacted(end, session);

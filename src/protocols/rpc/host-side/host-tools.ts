@@ -1,4 +1,11 @@
-import { arrayOf, isObject, type JsonObject, PolypodError, stringOf } from '../../../base/index.ts';
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  PolypodError,
+  stringOf,
+  withoutUndefined,
+} from '../../../base/index.ts';
 import { type ClientTool, type PodCommandOf, TOOL_NAME } from '../../../pod/index.ts';
 import { TEXTS } from '../errors.ts';
 import { argumentsFrame } from '../encode/messages.ts';
@@ -163,7 +170,7 @@ function resultIn(value: unknown): RpcToolResult | undefined {
   const { isWarning, details } = value;
   return {
     content: value.content.filter(isObject),
-    ...(details === undefined ? {} : { details }),
+    ...withoutUndefined({ details }),
     ...(typeof isWarning === 'boolean' ? { isWarning } : {}),
   };
 }

@@ -1,4 +1,10 @@
-import { asPolypodError, truncateErrorMessage, isObject, type JsonObject } from '../../../base/index.ts';
+import {
+  asPolypodError,
+  truncateErrorMessage,
+  isObject,
+  type JsonObject,
+  withoutUndefined,
+} from '../../../base/index.ts';
 import type { CancelledRun, RpcCommand } from '../arguments.ts';
 import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from '../commands/index.ts';
@@ -202,11 +208,11 @@ export class RpcLink {
 
   #succeed({ id, type }: RpcCommand, data: unknown): void {
     this.#out.say({
-      ...(id === undefined ? {} : { id }),
+      ...withoutUndefined({ id }),
       type: 'response',
       command: type,
       success: true,
-      ...(data === undefined ? {} : { data }),
+      ...withoutUndefined({ data }),
     });
   }
 
@@ -229,9 +235,9 @@ export class RpcLink {
   #refuse({ id, command }: { readonly id?: unknown; readonly command?: string }, error: string): void {
     this.#onRefused?.();
     this.#out.say({
-      ...(id === undefined ? {} : { id }),
+      ...withoutUndefined({ id }),
       type: 'response',
-      ...(command === undefined ? {} : { command }),
+      ...withoutUndefined({ command }),
       success: false,
       error: truncateErrorMessage(error),
     });

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { resolve } from 'node:path';
 import type { OfferedModel, Host, ModelChoice, Pod, SettingsChange } from '../../../pod/index.ts';
 import { openSessionFile } from './open-session-file.ts';
@@ -46,7 +47,7 @@ export async function firstPod(
   };
   const known = await pod();
   if (known === undefined)
-    return host.create({ cwd, lazy: true, ...(settings && { settings }), ...fileIn(directory) });
+    return host.create({ cwd, lazy: true, ...withoutUndefined({ settings }), ...fileIn(directory) });
   // Both open the session, so that a session that another process has open is refused before `ready`.
   if (flags === undefined) await known.snapshot();
   else await known.handle({ type: 'configure', set: flags });
@@ -72,12 +73,7 @@ export function settingsFor({
   contextFiles,
 }: { readonly [K in keyof Said]?: Said[K] | undefined }): SettingsChange | undefined {
   const settings = {
-    ...(model === undefined ? {} : { model }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(system === undefined ? {} : { system }),
-    ...(appendSystem === undefined ? {} : { appendSystem }),
-    ...(toolLimit === undefined ? {} : { toolLimit }),
-    ...(contextFiles === undefined ? {} : { contextFiles }),
+    ...withoutUndefined({ model, thinking, system, appendSystem, toolLimit, contextFiles }),
   };
   return Object.keys(settings).length === 0 ? undefined : settings;
 }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { type OfferedModel, THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
 import type { ScopedModel } from './model-scope.ts';
 
@@ -23,8 +24,7 @@ export function modelSelection({
   const reference = named === undefined ? provider : joined(provider, named);
   const chosen = THINKING_LEVELS.find((known) => known === (thinking ?? (isLevel ? level : undefined)));
   return {
-    ...(reference === undefined ? {} : { reference }),
-    ...(chosen === undefined ? {} : { thinking: chosen }),
+    ...withoutUndefined({ reference, thinking: chosen }),
   };
 }
 
@@ -37,7 +37,7 @@ export function firstOf(
   { model, thinking }: ScopedModel<Pick<OfferedModel, 'provider' | 'id'>>,
   selection: ModelSelection,
 ): ModelSelection {
-  return { reference: `${model.provider}/${model.id}`, ...(thinking && { thinking }), ...selection };
+  return { reference: `${model.provider}/${model.id}`, ...withoutUndefined({ thinking }), ...selection };
 }
 
 export function isSameModel(one: OfferedModel, other: OfferedModel): boolean {

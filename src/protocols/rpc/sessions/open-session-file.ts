@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { messageOf, PolypodError, systemCodeOf } from '../../../base/index.ts';
+import { messageOf, PolypodError, systemCodeOf, withoutUndefined } from '../../../base/index.ts';
 import type { Host, Pod, SettingsChange } from '../../../pod/index.ts';
 
 /** The settings of a session whose file is missing or empty. */
@@ -19,7 +19,7 @@ export async function openSessionFile(host: Host, file: string, beginnings: Begi
     const isNew = await isMissingOrEmpty(path);
     const { cwd, settings } = beginnings;
     return isNew
-      ? await host.create({ cwd, file: () => path, ...(settings && { settings }) })
+      ? await host.create({ cwd, file: () => path, ...withoutUndefined({ settings }) })
       : await host.openFile(path);
   } catch (thrown) {
     if (thrown instanceof PolypodError && thrown.code !== 'internal') throw thrown;

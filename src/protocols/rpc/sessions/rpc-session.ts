@@ -1,4 +1,4 @@
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import {
   type OfferedModel,
   type Caller,
@@ -316,7 +316,7 @@ export class RpcSession {
     );
     if (changed.length === 0) return;
     const { toolLimit, contextFiles } = limits;
-    const set = { ...(toolLimit && { toolLimit }), ...(contextFiles === false && { contextFiles }) };
+    const set = { ...withoutUndefined({ toolLimit }), ...(contextFiles === false && { contextFiles }) };
     await pod.handle({ type: 'configure', set, clear: changed }, caller);
   }
 

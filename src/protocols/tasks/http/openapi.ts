@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../../base/index.ts';
 import type { Parameter, RawReply, Route } from './route.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -105,7 +105,7 @@ function refusal(status: string, description: string): JsonObject {
   const headers = status === '429' || status === '503' ? { 'Retry-After': RETRY_AFTER } : undefined;
   return {
     description,
-    ...(headers && { headers }),
+    ...withoutUndefined({ headers }),
     content: { 'application/json': { schema: reference('Error') } },
   };
 }

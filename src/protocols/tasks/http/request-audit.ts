@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import type { Audit } from '../../../audit/index.ts';
 
 /** The audit entry of a request over HTTP or WebSocket, with its decision. */
@@ -42,7 +43,7 @@ export class RequestAudit {
       event: 'request.refused',
       door: 'tasks',
       remote,
-      ...(keyId !== undefined && { keyId }),
+      ...withoutUndefined({ keyId }),
       outcome: 'rate_limited',
       count,
     });

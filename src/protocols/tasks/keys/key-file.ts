@@ -16,6 +16,7 @@ import {
   systemCodeOf,
   tryParse,
   uuidv7,
+  withoutUndefined,
 } from '../../../base/index.ts';
 import {
   KEY_RECORD,
@@ -67,9 +68,7 @@ export function createKey(
     scopes,
     hash,
     createdAt: now.toISOString(),
-    ...(limits && { limits }),
-    ...(grants && { grants }),
-    ...(expiresAt !== undefined && { expiresAt }),
+    ...withoutUndefined({ limits, grants, expiresAt }),
     ...(fourEyes === true && { fourEyes }),
   };
   writeKeys(file, [...readKeys(file), record]);

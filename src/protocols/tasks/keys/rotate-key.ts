@@ -1,4 +1,4 @@
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import { type KeyRecord, mintKey } from './key.ts';
 import { knownKey, readKeys, writeKeys } from './key-file.ts';
 import { keyState } from './key-state.ts';
@@ -35,7 +35,7 @@ export function rotateKey(
     id: minted.id,
     hash: minted.hash,
     createdAt: now.toISOString(),
-    ...(next !== undefined && { expiresAt: next }),
+    ...withoutUndefined({ expiresAt: next }),
     rotatedFrom: id,
   };
   const end = new Date(now.getTime() + overlapMs).toISOString();

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import { afterOf, type Cursor, type LineBatch, placed, unseen } from './cursor.ts';
 import type { TasksContext } from '../http/route.ts';
 import type { ProjectedEvent } from '../settings.ts';
@@ -31,7 +32,7 @@ export function openResumableStream(
   signal: AbortSignal,
 ): ResumableStream {
   return {
-    events: project(host.pod(podId), { signal, ...(after !== undefined && { after }) }),
+    events: project(host.pod(podId), { signal, ...withoutUndefined({ after }) }),
     take: (events) => {
       const { events: selected, isLast } = select(events);
       const batch = placed(selected);

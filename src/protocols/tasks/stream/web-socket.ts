@@ -6,6 +6,7 @@ import {
   readMessage,
   shape,
   stringOf,
+  withoutUndefined,
 } from '../../../base/index.ts';
 import {
   containFailures,
@@ -320,7 +321,7 @@ function framesOf(batch: LineBatch, sessionId: string): Buffer {
   if (known !== undefined) return known;
   const frames = Buffer.concat(
     batch.map(({ line, id }) =>
-      textFrame(JSON.stringify({ ...line, session_id: sessionId, ...(id !== undefined && { id }) })),
+      textFrame(JSON.stringify({ ...line, session_id: sessionId, ...withoutUndefined({ id }) })),
     ),
   );
   byName.set(sessionId, frames);

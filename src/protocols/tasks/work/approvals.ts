@@ -1,4 +1,4 @@
-import { shape } from '../../../base/index.ts';
+import { shape, withoutUndefined } from '../../../base/index.ts';
 import { type ApprovalRow, DECISIONS, type Host, REMEMBER_OPTIONS, type Row } from '../../../pod/index.ts';
 import { readFields, unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
@@ -53,7 +53,7 @@ export class Approvals {
     await refuseElsewhere(key, row);
     const limit = limitOf(key);
     await this.#host.approvals.decide(
-      { approvalId, ...decision, ...(limit && { limit }) },
+      { approvalId, ...decision, ...withoutUndefined({ limit }) },
       callerFor(key),
       row.id,
     );
@@ -75,9 +75,7 @@ function encodeApproval(approval: ApprovalRow, sessionId: string): ApprovalLine 
     tool,
     title,
     requestedAt,
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(json === undefined ? {} : { arguments: json }),
-    ...(reason === undefined ? {} : { reason }),
+    ...withoutUndefined({ deadline, arguments: json, reason }),
     sessionId,
   };
 }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/index.ts';
 import type { Row } from '../../../pod/index.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
@@ -19,7 +20,7 @@ export function sessionLine(key: KeyRecord, row: Row, sessions: OwnedSessions): 
 
 export function usageOf({ totals }: Row): WireUsage {
   const { inputTokens, outputTokens, turns, toolCalls, cost } = totals;
-  return { inputTokens, outputTokens, turns, toolCalls, ...(cost !== undefined && { cost }) };
+  return { inputTokens, outputTokens, turns, toolCalls, ...withoutUndefined({ cost }) };
 }
 
 /** Adds up usages. The cost is known only if every single cost is. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../base/index.ts';
+import { type JsonObject, withoutUndefined } from '../../../base/index.ts';
 import type { FileChange, TaskHistory } from '../../../pod/index.ts';
 import type { TaskType, WireChange } from '../wire.ts';
 
@@ -8,13 +8,13 @@ export function resultOf(taskType: TaskType, { outcome, usage }: TaskHistory): J
   switch (taskType) {
     case 'chat':
     case 'complex_task':
-      return { text, ...(usage && { usage }) };
+      return { text, ...withoutUndefined({ usage }) };
     case 'command_execution': {
       const { stdout, stderr, exitCode } = outcome.command;
       return { stdout, stderr, exitCode };
     }
     case 'file_operation':
-      return { text, changes: changes.map(encodeChange), ...(usage && { usage }) };
+      return { text, changes: changes.map(encodeChange), ...withoutUndefined({ usage }) };
   }
 }
 

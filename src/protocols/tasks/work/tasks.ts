@@ -1,4 +1,4 @@
-import { asPolypodError, type PolypodError, uuidv7 } from '../../../base/index.ts';
+import { asPolypodError, type PolypodError, uuidv7, withoutUndefined } from '../../../base/index.ts';
 import { coordinatorSystem, type Delegations } from '../../../delegation/index.ts';
 import type { Caller, Host, Overrides, Receipt, Row, TaskHistory, TaskRow } from '../../../pod/index.ts';
 import { httpRefusal } from '../../../wire/index.ts';
@@ -200,7 +200,7 @@ export class Tasks {
             state,
             updatedAt: task.at,
             ...(prompt !== undefined && { userPrompt: promptIn(prompt) }),
-            ...(agent !== undefined && { agentName: agent }),
+            ...withoutUndefined({ agentName: agent }),
           };
         }),
       )
@@ -273,7 +273,7 @@ function rejected(name: TaskName, message: string): SubmitReply {
 }
 
 export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller {
-  return { by: owner, owner, door: 'tasks', ...(idempotencyKey !== undefined && { key: idempotencyKey }) };
+  return { by: owner, owner, door: 'tasks', ...withoutUndefined({ key: idempotencyKey }) };
 }
 
 /**
