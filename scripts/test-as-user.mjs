@@ -20,7 +20,7 @@ const SAMPLE = [
   'test/setup',
   'test/wire/unix-socket.test.ts',
   'test/protocols/pod/sockets.test.ts',
-  'test/cli/me.test.ts',
+  'test/cli/current-user.test.ts',
   'test/cli/orphans.test.ts',
   'test/cli/run.test.ts',
   'test/cli/unsafe-files.test.ts',

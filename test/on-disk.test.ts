@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { call, heard, isType, says, type Site, site } from './cli/daemon.ts';
 import { polypod, type Running, start } from './cli/polypod.ts';
-import { Client } from './protocols/hld/stage.ts';
+import { Client } from './protocols/hld/fixture.ts';
 
 /** One row of a table in docs/on-disk.md: a path pattern, and the mode of files there. */
 interface Row {

@@ -1,6 +1,6 @@
 // CPU of one conversation: node point.mjs <way> <turns> <deltas>
 import { cpuPerRun } from '../measure.mjs';
-import { modelInMemory, WAYS } from './scene.mjs';
+import { modelInMemory, WAYS } from './conversation.mjs';
 
 const [way, turns, deltas] = process.argv.slice(2);
 const llm = modelInMemory(Number(turns), Number(deltas));

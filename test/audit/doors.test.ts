@@ -6,10 +6,10 @@ import { type JsonObject, objectOf } from '../../src/base/index.ts';
 import { PodClient } from '../../src/client/index.ts';
 import { call, heard, isType, says } from '../cli/daemon.ts';
 import { start } from '../cli/polypod.ts';
-import { Client as HldClient, pendingApproval } from '../protocols/hld/stage.ts';
+import { Client as HldClient, pendingApproval } from '../protocols/hld/fixture.ts';
 import { Program } from '../protocols/rpc/program.ts';
 import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
-import { raw, task } from '../protocols/tasks/stage.ts';
+import { raw, task } from '../protocols/tasks/fixture.ts';
 
 async function entries(here: Pick<AgentSite, 'polypod'>, ...args: string[]): Promise<readonly JsonObject[]> {
   const { stdout } = await here.polypod('audit', '--json', ...args);

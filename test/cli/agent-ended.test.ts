@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentSite } from '../protocols/tasks/binary.ts';
-import type { EventReader } from '../protocols/tasks/stage.ts';
+import type { EventReader } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 
 /** A command that waits for an approval: its task and its session have nothing more to tell for now. */

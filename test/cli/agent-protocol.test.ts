@@ -11,7 +11,7 @@ import {
   SEED_SUBMIT_REPLY,
   SEED_SUBMIT_REQUEST,
 } from '../protocols/tasks/seed-schemas.ts';
-import { type Answered, type Client, oddRequest, raw, STALLS, task } from '../protocols/tasks/stage.ts';
+import { type Answered, type Client, oddRequest, raw, STALLS, task } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 import { call, says } from './daemon.ts';
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { agentSite } from '../protocols/tasks/binary.ts';
-import { Client, task } from '../protocols/tasks/stage.ts';
+import { Client, task } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 import { says } from './daemon.ts';
 import { start } from './polypod.ts';

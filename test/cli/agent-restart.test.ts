@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
 import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
-import { Client } from '../protocols/tasks/stage.ts';
+import { Client } from '../protocols/tasks/fixture.ts';
 import { says } from './daemon.ts';
 import { start } from './polypod.ts';
 

@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText } from '../../src/sim/index.ts';
 import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
-import type { HeardEvent } from '../protocols/tasks/stage.ts';
-import { task } from '../protocols/tasks/stage.ts';
+import type { HeardEvent } from '../protocols/tasks/fixture.ts';
+import { task } from '../protocols/tasks/fixture.ts';
 import { type Told, WsClient } from '../protocols/tasks/ws-client.ts';
 import { says } from './daemon.ts';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
-import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
+import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-fixture.ts';
 import { heard, isType, site, type Site } from './daemon.ts';
 import { polypod, start } from './polypod.ts';
 import { hasTmux } from '../terminal/tmux.ts';

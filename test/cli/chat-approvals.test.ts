@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/sim/index.ts';
-import { answer, has, isIdle, say, shellIn, startIn } from './chat-stage.ts';
+import { answer, has, isIdle, say, shellIn, startIn } from './chat-fixture.ts';
 import { says, type Site, site } from './daemon.ts';
 import { hasTmux, type Pane } from '../terminal/tmux.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
-import { answer, has, isIdle, say, shellIn, startIn } from './chat-stage.ts';
+import { answer, has, isIdle, say, shellIn, startIn } from './chat-fixture.ts';
 import { call, says, site } from './daemon.ts';
 import { hasTmux } from '../terminal/tmux.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { calling, newHome } from './chat-stage.ts';
+import { calling, newHome } from './chat-fixture.ts';
 import { polypod, start } from './polypod.ts';
 
 const lines = (...texts: readonly string[]) => texts.map((text) => `${text}\n`).join('');

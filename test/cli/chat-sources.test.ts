@@ -14,7 +14,7 @@ import {
   remotePod,
 } from '../../src/control/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
-import { BOB, say, stage } from '../pod/stage.ts';
+import { BOB, say, stage } from '../pod/fixture.ts';
 
 const ME = { by: 'ada', door: 'cli' };
 const silence = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { displayWidth } from '../../src/terminal/width.ts';
 import { generatedText } from '../../src/sim/index.ts';
-import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
+import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-fixture.ts';
 import { hasTmux, type Pane } from '../terminal/tmux.ts';
 
 const counting = (lines: readonly string[], text: string) =>

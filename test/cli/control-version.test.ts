@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Layout, sessionsIn } from '../../src/pod/sessions.ts';
 import { controlSocket, dataPathsFrom, hostSocket } from '../../src/setup/index.ts';
 import { acquireLock } from '../../src/store/index.ts';
-import { type Home, newHome } from './chat-stage.ts';
+import { type Home, newHome } from './chat-fixture.ts';
 import { site } from './daemon.ts';
 import { polypod } from './polypod.ts';
 

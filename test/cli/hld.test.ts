@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EVERYTHING } from '../mcp/stage.ts';
-import { Client, type Launched, pendingApproval, statusOf } from '../protocols/hld/stage.ts';
+import { EVERYTHING } from '../mcp/fixture.ts';
+import { Client, type Launched, pendingApproval, statusOf } from '../protocols/hld/fixture.ts';
 import { call, says, type Site, site } from './daemon.ts';
 import { type Running, start, temporaryDirectory } from './polypod.ts';
 

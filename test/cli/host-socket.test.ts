@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ControlLink, openControlLink } from '../../src/control/index.ts';
 import { sessionsIn } from '../../src/pod/sessions.ts';
 import { dataPathsFrom, hostSocket, hostSockets } from '../../src/setup/index.ts';
-import { type Home, newHome } from './chat-stage.ts';
+import { type Home, newHome } from './chat-fixture.ts';
 import { site } from './daemon.ts';
 import { polypod, type Running, start } from './polypod.ts';
 

@@ -5,7 +5,7 @@ import { hostInOtherProcess, ownerOf, type PodLocation } from '../../src/cli/hos
 import { PodClient, type PodLine } from '../../src/client/index.ts';
 import { type Row, sessionsIn } from '../../src/pod/sessions.ts';
 import { dataPathsFrom, hostSocket } from '../../src/setup/index.ts';
-import { has, type Home, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
+import { has, type Home, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-fixture.ts';
 import { site } from './daemon.ts';
 import { polypod, type Running, start } from './polypod.ts';
 import { screens } from './screens.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
 import { agentSite } from '../protocols/tasks/binary.ts';
-import type { Client } from '../protocols/tasks/stage.ts';
+import type { Client } from '../protocols/tasks/fixture.ts';
 
 const command = (sessionId: string, userPrompt: string, more: JsonObject = {}): JsonObject => ({
   sessionId,

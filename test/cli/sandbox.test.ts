@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Answer, startSim } from '../../src/sim/index.ts';
 import { giveTo, homeOf, type Identity, polypodAs, startAs, USERS } from '../ordinary-user.ts';
-import { Client, type Launched } from '../protocols/hld/stage.ts';
+import { Client, type Launched } from '../protocols/hld/fixture.ts';
 import { bubblewrapWorks, sh } from '../tools/bubblewrap.ts';
 import { call, says } from './daemon.ts';
 

@@ -8,7 +8,7 @@ import { dataPathsFrom } from '../../src/setup/index.ts';
 import { generatedText, type Script } from '../../src/sim/index.ts';
 import { cuttingProxy } from '../client/tasks/cutting-proxy.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
-import { says, STALLS, type TasksStage, tasksStage } from '../protocols/tasks/stage.ts';
+import { says, STALLS, type TasksStage, tasksStage } from '../protocols/tasks/fixture.ts';
 import { type Finished, polypod, type Running, start, temporaryDirectory } from './polypod.ts';
 
 interface Agent extends TasksStage {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PodClient, type PodClientOptions, type PodLine } from '../../src/client/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
-import { scratch } from '../pod/stage.ts';
+import { scratch } from '../pod/fixture.ts';
 import { DEFAULT_DUPLEX, serveDuplex } from '../../src/protocols/pod/index.ts';
 import { listenUnix } from '../../src/wire/index.ts';
-import { podStage } from '../protocols/pod/stage.ts';
+import { podStage } from '../protocols/pod/fixture.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 const TOUCH: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch new' } } }] };

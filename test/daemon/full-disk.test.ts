@@ -6,7 +6,7 @@ import { type JsonObject, objectOf } from '../../src/base/index.ts';
 import { start } from '../cli/polypod.ts';
 import { connectLines, type JsonLine } from '../doors/lines.ts';
 import { Program } from '../protocols/rpc/program.ts';
-import { Client } from '../protocols/tasks/stage.ts';
+import { Client } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 import { canMount, daemonOnSmallDisk } from './small-disk.ts';
 

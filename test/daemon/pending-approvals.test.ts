@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pendingApprovals } from '../../src/daemon/sessions/pending-approvals.ts';
-import { ADA, Listener, say, stage } from '../pod/stage.ts';
+import { ADA, Listener, say, stage } from '../pod/fixture.ts';
 
 const ASKS = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } }] };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { counted, NO_COUNTS, countEvents } from '../../src/daemon/observe/event-counts.ts';
-import { ADA, Listener, say, stage } from '../pod/stage.ts';
+import { ADA, Listener, say, stage } from '../pod/fixture.ts';
 
 const bash = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 

@@ -6,7 +6,7 @@ import { hldTold } from './expected/hld.ts';
 import { podTold } from './expected/pod.ts';
 import { rpcTold } from './expected/rpc.ts';
 import type { JsonLine } from './lines.ts';
-import { difference, type Told } from './told.ts';
+import { difference, type Told } from './door-line.ts';
 import { withinTime } from './within-time.ts';
 
 /** Encodes the expected lines of a wire, for a client that joined after a number. */

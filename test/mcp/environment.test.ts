@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseObject, safeEnv } from '../../src/base/index.ts';
-import { EVERYTHING, outputText, StoppedClock, scripted, stage, stdio } from './stage.ts';
+import { EVERYTHING, outputText, StoppedClock, scripted, stage, stdio } from './fixture.ts';
 
 const NOTHING = { secret: [], pass: [] };
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { McpServerSpec } from '../../src/mcp/index.ts';
-import { EVERYTHING, isAlive, openStage, type Stage, outputText, stdio } from './stage.ts';
+import { EVERYTHING, isAlive, openStage, type Stage, outputText, stdio } from './fixture.ts';
 
 const TOOLS = [
   'mcp__everything__echo',

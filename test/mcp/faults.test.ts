@@ -11,7 +11,7 @@ import {
   stage,
   stdio,
   temporaryDirectory,
-} from './stage.ts';
+} from './fixture.ts';
 
 /** A clock on which no time has to pass. */
 function hastyClock(): Clock & { readonly slept: readonly number[] } {

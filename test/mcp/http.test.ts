@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpSpec } from '../../src/mcp/index.ts';
-import { outputText, StoppedClock, stage } from './stage.ts';
+import { outputText, StoppedClock, stage } from './fixture.ts';
 
 type Reply = (request: ReceivedRequest, response: ServerResponse) => void;
 

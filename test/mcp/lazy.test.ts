@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { McpServers, readMcpConfig } from '../../src/mcp/index.ts';
-import { scripted, stage } from './stage.ts';
+import { scripted, stage } from './fixture.ts';
 
 const loaded = vi.hoisted(() => ({ times: 0 }));
 

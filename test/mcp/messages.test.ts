@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import { outputText, StoppedClock, scripted, stage } from './stage.ts';
+import { outputText, StoppedClock, scripted, stage } from './fixture.ts';
 
 describe('output outside the protocol', () => {
   test('on stderr is limited, and quoted in part when the server crashes', async () => {

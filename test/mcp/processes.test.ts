@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Bell, doorbell, isAlive, StoppedClock, scripted, stage } from './stage.ts';
+import { type Bell, doorbell, isAlive, StoppedClock, scripted, stage } from './fixture.ts';
 
 /** Starts a helper that ignores the end of its input and SIGTERM. */
 const helper = (bell: Bell) => `

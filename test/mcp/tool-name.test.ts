@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { McpServers } from '../../src/mcp/index.ts';
 import { serverPart, toolNames } from '../../src/mcp/tools/tool-name.ts';
-import { stdio } from './stage.ts';
+import { stdio } from './fixture.ts';
 
 const named = (server: string, tools: readonly string[]) => [...toolNames(server, tools).values()];
 

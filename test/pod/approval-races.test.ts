@@ -13,9 +13,9 @@ import {
   type Receipt,
 } from '../../src/pod/index.ts';
 import { type Sim, startSim } from '../../src/sim/index.ts';
-import { killedCopy, obedient, turns, witness } from './resume-stage.ts';
+import { killedCopy, obedient, turns, witness } from './resume-fixture.ts';
 import { logOf } from './resume-watchers.ts';
-import { ADA, agentsOn, BOB, Listener, say, scratch, stage } from './stage.ts';
+import { ADA, agentsOn, BOB, Listener, say, scratch, stage } from './fixture.ts';
 
 const RACES = Number(process.env.POLYPOD_RACES ?? 30);
 

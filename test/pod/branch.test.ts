@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { resting } from './crash/look.ts';
-import { ADA, Listener, say, stage } from './stage.ts';
+import { resting } from './crash/pod-reader.ts';
+import { ADA, Listener, say, stage } from './fixture.ts';
 
 it('branching to an entry that a compaction kept loads its full history, also after a reopen', async () => {
   // So small that a few messages trigger a compaction.

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Row } from '../../src/pod/catalogue/index.ts';
 import { acquireLock, type Files, realFiles, sealRecords } from '../../src/store/index.ts';
 import { compiled } from '../compiled.ts';
-import { temporaryDirectory } from '../store/stage.ts';
-import { idsOf, opened, readAgain, rowOf, written } from './catalogue-stage.ts';
+import { temporaryDirectory } from '../store/fixture.ts';
+import { idsOf, opened, readAgain, rowOf, written } from './catalogue-fixture.ts';
 
 /** Compacts the file after every write. */
 const ALWAYS = Number.NEGATIVE_INFINITY;

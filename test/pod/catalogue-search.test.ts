@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../../src/pod/catalogue/index.ts';
-import { temporaryDirectory } from '../store/stage.ts';
-import { at, idsOf, opened, rowOf } from './catalogue-stage.ts';
+import { temporaryDirectory } from '../store/fixture.ts';
+import { at, idsOf, opened, rowOf } from './catalogue-fixture.ts';
 
 /** Later rows have later change times. */
 const ROWS: readonly Partial<Row>[] = [

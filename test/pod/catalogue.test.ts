@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { Catalogue, type Row } from '../../src/pod/catalogue/index.ts';
 import { sealRecords } from '../../src/store/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
-import { temporaryDirectory } from '../store/stage.ts';
-import { at, HEADER, idsOf, opened, readAgain, rowOf, written } from './catalogue-stage.ts';
+import { temporaryDirectory } from '../store/fixture.ts';
+import { at, HEADER, idsOf, opened, readAgain, rowOf, written } from './catalogue-fixture.ts';
 
 /** A row with all fields. */
 const FULL: Row = rowOf('full', {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Change, PodEvent } from '../../src/pod/index.ts';
-import { ADA, Listener, say, stage } from './stage.ts';
+import { ADA, Listener, say, stage } from './fixture.ts';
 
 const says = (text: string) => ({ parts: [{ text }] });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { connect } from '../../src/llm/index.ts';
 import { providerNamed } from '../../src/registry.ts';
 import { type OpenFile, realFiles } from '../../src/store/index.ts';
-import { ADA, MODEL, stage } from './stage.ts';
+import { ADA, MODEL, stage } from './fixture.ts';
 
 function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
   let open = (): void => {};

@@ -4,9 +4,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
 import type { Caller, Host, Pod, PodCommand, PodEvent, Receipt } from '../../src/pod/index.ts';
-import { killedCopy, obedient, turns, witness } from './resume-stage.ts';
+import { killedCopy, obedient, turns, witness } from './resume-fixture.ts';
 import { logOf } from './resume-watchers.ts';
-import { ADA, BOB, Listener, say, type Stage, stage } from './stage.ts';
+import { ADA, BOB, Listener, say, type Stage, stage } from './fixture.ts';
 
 /** A pod in a state in which a command can be sent. */
 interface Scenario {

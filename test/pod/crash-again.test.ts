@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { textContent } from '../../src/llm/index.ts';
 import { type Files, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
-import { resting } from './crash/look.ts';
+import { resting } from './crash/pod-reader.ts';
 import { copyFiles, filesOf } from './crash/power-cut.ts';
-import { ADA, Listener, say, scratch, stage } from './stage.ts';
+import { ADA, Listener, say, scratch, stage } from './fixture.ts';
 
 /** The content of a disk after a kill of the process. */
 function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFiles {

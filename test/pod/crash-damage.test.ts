@@ -3,10 +3,10 @@ import { messageOf, PolypodError } from '../../src/base/index.ts';
 import { Host, type PodEvent, type Snapshot } from '../../src/pod/index.ts';
 import { type Sim, startSim } from '../../src/sim/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
-import { foldedProblems } from './crash/folded.ts';
-import { logAfter, resting } from './crash/look.ts';
+import { foldedProblems } from './crash/snapshot-differences.ts';
+import { logAfter, resting } from './crash/pod-reader.ts';
 import { filesOf } from './crash/power-cut.ts';
-import { ADA, agentsOn, say } from './stage.ts';
+import { ADA, agentsOn, say } from './fixture.ts';
 
 type Contents = ReadonlyMap<string, Buffer>;
 

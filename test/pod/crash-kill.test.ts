@@ -3,7 +3,7 @@ import { SessionManager } from '@mariozechner/pi-coding-agent';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sim, startSim } from '../../src/sim/index.ts';
 import { boundariesOf, problemsOfKill, Program } from './crash/kill-sweep.ts';
-import { script } from './crash/world.ts';
+import { script } from './crash/test-agents.ts';
 
 /** Whether to kill a process at every boundary; otherwise at some. */
 const IS_WHOLE = process.env.POLYPOD_POD_KILLS === 'all';

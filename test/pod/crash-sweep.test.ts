@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sim, startSim } from '../../src/sim/index.ts';
 import { spoiled } from '../store/faulty-files.ts';
-import { arrive, listen } from './crash/life.ts';
+import { arrive, listen } from './crash/scenarios.ts';
 import { lossySweep } from './crash/lossy-sweep.ts';
 import { withoutReceipts } from './crash/without-receipts.ts';
-import { script } from './crash/world.ts';
+import { script } from './crash/test-agents.ts';
 
 /** How many lives are cut at every boundary; by default one life at some of them. */
 const LIVES = Number(process.env.POLYPOD_POD_SWEEP ?? 0);

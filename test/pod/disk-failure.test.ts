@@ -6,10 +6,10 @@ import { startSim, type SimRequest } from '../../src/sim/index.ts';
 import type { Files, OpenFile } from '../../src/store/index.ts';
 import { defineTool, textOutput } from '../../src/tools/index.ts';
 import { type Fault, FaultyFiles } from '../store/faulty-files.ts';
-import { logAfter, resting } from './crash/look.ts';
+import { logAfter, resting } from './crash/pod-reader.ts';
 import { filesOf } from './crash/power-cut.ts';
 import { SessionText } from './crash/session-text.ts';
-import { ADA, agentsOn, Listener, say, scratch } from './stage.ts';
+import { ADA, agentsOn, Listener, say, scratch } from './fixture.ts';
 
 const FAULTS = [
   ['ENOSPC', 'overloaded', 'the disk is full'],

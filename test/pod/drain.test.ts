@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Answer } from '../../src/sim/index.ts';
-import { ADA, Listener, say, stage } from './stage.ts';
+import { ADA, Listener, say, stage } from './fixture.ts';
 
 const slow: Answer = { parts: [{ text: 'word '.repeat(2000) }], pace: { delayMs: 20, chunkSize: 4 } };
 const touch: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };

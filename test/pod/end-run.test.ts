@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { endRun } from '../../src/pod/index.ts';
-import { ADA, BOB, stage } from './stage.ts';
+import { ADA, BOB, stage } from './fixture.ts';
 
 const ASK = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Listener, say, stage } from './stage.ts';
+import { Listener, say, stage } from './fixture.ts';
 
 const call = (command: string) => ({ parts: [{ toolCall: { name: 'bash', arguments: { command } } }] });
 const DONE = { parts: [{ text: 'done' }] };

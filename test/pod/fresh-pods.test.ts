@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { say, stage } from './stage.ts';
+import { say, stage } from './fixture.ts';
 
 const SETTINGS = { model: { provider: 'sim', modelId: 'other' }, thinking: 'high' } as const;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { uuidv7 } from '../../src/base/index.ts';
 import type { Host } from '../../src/pod/index.ts';
-import { ADA, BOB, Listener, say, stage } from './stage.ts';
+import { ADA, BOB, Listener, say, stage } from './fixture.ts';
 
 const asks = (command = 'node -e 1') => ({
   parts: [{ toolCall: { name: 'bash', arguments: { command } } }],

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { obedient, turns, witness } from './resume-stage.ts';
-import { Listener, say, stage } from './stage.ts';
+import { obedient, turns, witness } from './resume-fixture.ts';
+import { Listener, say, stage } from './fixture.ts';
 
 const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
 const text = (words: string) => [{ type: 'text' as const, text: words }];

@@ -6,7 +6,7 @@ import { textContent, contentText } from '../../src/llm/index.ts';
 import type { Pod } from '../../src/pod/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { defineTool, textOutput, type Tool } from '../../src/tools/index.ts';
-import { ADA, BOB, Listener, say, stage } from './stage.ts';
+import { ADA, BOB, Listener, say, stage } from './fixture.ts';
 
 const says = (text: string): Answer => ({ parts: [{ text }] });
 const calls = (name: string, args: Record<string, unknown>): Answer => ({

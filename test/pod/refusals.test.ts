@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodCommand } from '../../src/pod/index.ts';
 import { readCommand } from '../../src/pod/index.ts';
-import { obedient, witness } from './resume-stage.ts';
-import { ADA, Listener, say, stage } from './stage.ts';
+import { obedient, witness } from './resume-fixture.ts';
+import { ADA, Listener, say, stage } from './fixture.ts';
 
 const text = (words: string) => [{ type: 'text' as const, text: words }];
 const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');

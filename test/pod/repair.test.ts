@@ -26,7 +26,7 @@ import { realFiles } from '../../src/store/index.ts';
 import { Providers } from './repair/accepted.ts';
 import { type Damage, damagesOf, linesOf } from './repair/damages.ts';
 import { type RealSession, realSessions } from './repair/real-sessions.ts';
-import { counting } from './session/stage.ts';
+import { counting } from './session/samples.ts';
 
 /** Tests every n-th damaged byte; all bytes with POLYPOD_REPAIR=1. */
 const STEP = Number(process.env.POLYPOD_REPAIR ?? 701);

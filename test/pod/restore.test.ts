@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { persistedState, restore } from '../../src/pod/journal/index.ts';
 import { checkpointBody, conversation, SessionTree } from '../../src/pod/session/index.ts';
 import { PodView } from '../../src/pod/view/view.ts';
-import { counting, HEADER } from './session/stage.ts';
+import { counting, HEADER } from './session/samples.ts';
 
 it('a checkpoint preserves shell output that is not in the conversation yet', () => {
   const tree = new SessionTree(HEADER, counting());

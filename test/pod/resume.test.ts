@@ -7,9 +7,9 @@ import { startSim } from '../../src/sim/index.ts';
 import { compiled } from '../compiled.ts';
 import type { Errand, Said } from './resume-child.ts';
 import { randomFrom, turns } from './resume-random.ts';
-import { obedient } from './resume-stage.ts';
+import { obedient } from './resume-fixture.ts';
 import { keepBusy, logOf, type Told, watchBadly } from './resume-watchers.ts';
-import { scratch, stage } from './stage.ts';
+import { scratch, stage } from './fixture.ts';
 
 /** `npm run proof:resume` asks for more. */
 const KILLS = Number(process.env.POLYPOD_RESUME_KILLS ?? 3);

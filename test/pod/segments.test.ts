@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type FeedRecord, openSegments, type Segments } from '../../src/pod/feed/index.ts';
 import { type Files, memoryFiles, type OpenFile, realFiles, sealRecords } from '../../src/store/index.ts';
 import { FaultyFiles, type Survival } from '../store/faulty-files.ts';
-import { temporaryDirectory } from '../store/stage.ts';
+import { temporaryDirectory } from '../store/fixture.ts';
 
 const SMALL = { sessionId: 's1', segmentBytes: 600, segments: 3 };
 const HOME = '/feed';

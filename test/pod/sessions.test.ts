@@ -2,7 +2,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Layout, searched, sessionsIn } from '../../src/pod/sessions.ts';
-import { say, scratch, stage } from './stage.ts';
+import { say, scratch, stage } from './fixture.ts';
 
 test('listing without a host returns the same rows in the same order', async () => {
   const { host, directory, cwd } = await stage([{ parts: [{ text: 'Hello.' }] }]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
 import type { Pod, PodEvent, Watched } from '../../src/pod/index.ts';
-import { obedient, turns } from './resume-stage.ts';
-import { Listener, say, stage } from './stage.ts';
+import { obedient, turns } from './resume-fixture.ts';
+import { Listener, say, stage } from './fixture.ts';
 
 const LIMIT = 200;
 const DELTAS = 3_000;

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Host, Pod, PodCommand, PodEvent, Snapshot } from '../../src/pod/index.ts';
 import { runEndData } from '../../src/pod/journal/recorder.ts';
-import { killedCopy, obedient, sumOf, turns, witness } from './resume-stage.ts';
-import { ADA, Listener, say, stage } from './stage.ts';
+import { killedCopy, obedient, sumOf, turns, witness } from './resume-fixture.ts';
+import { ADA, Listener, say, stage } from './fixture.ts';
 
 /** Sends a command; a rejected one changes nothing and is ignored. */
 async function attempt(pod: Pod, command: PodCommand): Promise<void> {

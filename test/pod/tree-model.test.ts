@@ -6,7 +6,7 @@ import { Host, type Pod, type PodEvent } from '../../src/pod/index.ts';
 import { type SimRequest, startSim } from '../../src/sim/index.ts';
 import { summaryItem } from '../../src/worker/index.ts';
 import { logOf } from './resume-watchers.ts';
-import { agentsOn, Listener, say, scratch } from './stage.ts';
+import { agentsOn, Listener, say, scratch } from './fixture.ts';
 
 const RUNS = Number(process.env.POLYPOD_TREES ?? 12);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { realFiles } from '../../src/store/index.ts';
-import { ADA, Listener, say, stage } from './stage.ts';
+import { ADA, Listener, say, stage } from './fixture.ts';
 
 it('a watcher whose events are removed before it reads them gets a snapshot, then later events', async () => {
   let isGone = false;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodEvent } from '../../src/pod/index.ts';
-import { Listener, say, stage } from './stage.ts';
+import { Listener, say, stage } from './fixture.ts';
 
 describe('a watcher that asks for the whole turn', () => {
   it('first receives the events of the turn up to its number, in this process and the next', async () => {

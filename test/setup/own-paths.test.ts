@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_CONFIG, dataPathsFrom } from '../../src/setup/index.ts';
 import { ownPaths } from '../../src/setup/agents/own-paths.ts';
-import { temporaryDirectory } from '../tools/stage.ts';
+import { temporaryDirectory } from '../tools/fixture.ts';
 
 const listed = async (env: Readonly<Record<string, string>>, cwd = '/somewhere', config = DEFAULT_CONFIG) =>
   ownPaths({ env, dataPaths: dataPathsFrom(env), config }, cwd);

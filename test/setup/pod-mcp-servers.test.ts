@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { PodMcpServers } from '../../src/setup/agents/pod-mcp-servers.ts';
 import type { McpServerSpec, McpServerStatus, StdioSpec } from '../../src/mcp/index.ts';
-import { EVERYTHING, isAlive, scripted, temporaryDirectory } from '../mcp/stage.ts';
+import { EVERYTHING, isAlive, scripted, temporaryDirectory } from '../mcp/fixture.ts';
 
 /** The format of a client's settings. */
 const given = (...specs: readonly StdioSpec[]) => ({

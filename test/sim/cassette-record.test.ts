@@ -17,7 +17,7 @@ import {
   deferredSignal,
   stage,
   thrownBy,
-} from './cassette-stage.ts';
+} from './cassette-fixture.ts';
 
 const { folder, serve, closeAfterTest: until } = stage();
 const KEY = 'sk-ant-a-very-secret-key-0123456789';

@@ -5,7 +5,7 @@ import { PolypodError } from '../../src/base/index.ts';
 import { type Cassette, encodeCassette, type RecordedRequest } from '../../src/sim/cassettes/cassette.ts';
 import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import type { HttpRequest } from '../../src/wire/index.ts';
-import { exchange, stage, thrownBy } from './cassette-stage.ts';
+import { exchange, stage, thrownBy } from './cassette-fixture.ts';
 
 const { folder } = stage();
 const messages = [{ role: 'user', content: 'Hello there' }];

@@ -6,7 +6,7 @@ import { redactCassette } from '../../src/sim/cassettes/cassette-secrets.ts';
 import { recordingTransport } from '../../src/sim/cassettes/record.ts';
 import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import { httpTransport } from '../../src/wire/index.ts';
-import { cassettesIn, dribble, filesIn, exchange, stage } from './cassette-stage.ts';
+import { cassettesIn, dribble, filesIn, exchange, stage } from './cassette-fixture.ts';
 
 const { folder, serve } = stage();
 const KEY = 'my own odd/key "quoted" ü';

@@ -6,7 +6,7 @@ import { startRecordingProxy } from '../../src/sim/cassettes/recording-proxy.ts'
 import { startReplayServer } from '../../src/sim/cassettes/replay-server.ts';
 import { startSim } from '../../src/sim/server.ts';
 import { httpTransport } from '../../src/wire/index.ts';
-import { cassettesIn, filesIn, exchange, deferredSignal, stage, thrownBy } from './cassette-stage.ts';
+import { cassettesIn, filesIn, exchange, deferredSignal, stage, thrownBy } from './cassette-fixture.ts';
 
 const { folder, serve, closeAfterTest: until } = stage();
 const KEY = 'client-key-of-a-person-42';

@@ -9,7 +9,7 @@ import {
   type ProviderApiName,
 } from '../../src/sim/index.ts';
 import { simStarter } from './sims.ts';
-import { type Call, CONVERSATIONS, type Tool } from './talk.ts';
+import { type Call, CONVERSATIONS, type Tool } from './api-conversations.ts';
 
 const start = simStarter();
 const LS: Tool = { name: 'ls', argument: 'path' };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLog, realFiles, sealRecords } from '../../src/store/index.ts';
 import { FaultyFiles } from './faulty-files.ts';
-import { linesOf, temporaryDirectory, textsOf } from './stage.ts';
+import { linesOf, temporaryDirectory, textsOf } from './fixture.ts';
 import { KIND, PATH } from './sweep.ts';
 
 const nextTurn = () => new Promise((resolve) => void setImmediate(resolve));

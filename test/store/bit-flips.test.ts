@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openLog, sealRecords } from '../../src/store/index.ts';
 import { FaultyFiles } from './faulty-files.ts';
-import { linesOf } from './stage.ts';
+import { linesOf } from './fixture.ts';
 import { KIND, PATH } from './sweep.ts';
 
 const texts = [1, 2, 3, 4, 5].map((n) => JSON.stringify({ n, text: 'J*{"a":1}\n}'.repeat(n) }));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFeedNow, openFeed, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from './faulty-files.ts';
-import { temporaryDirectory, textsOf } from './stage.ts';
+import { temporaryDirectory, textsOf } from './fixture.ts';
 
 describe('createFeedNow', () => {
   it('creates a feed with mode 600 that can be appended to in the same turn and reopened', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openLog } from '../../src/store/index.ts';
 import { FaultyFiles } from './faulty-files.ts';
-import { textsOf } from './stage.ts';
+import { textsOf } from './fixture.ts';
 import { KIND, PATH } from './sweep.ts';
 
 const FAULTS = [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openFeed, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from './faulty-files.ts';
-import { temporaryDirectory, textsOf } from './stage.ts';
+import { temporaryDirectory, textsOf } from './fixture.ts';
 
 const PATH = '/feeds/one.jsonl';
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { acquireLock, type LockOwner } from '../../src/store/index.ts';
-import { temporaryDirectory } from './stage.ts';
+import { temporaryDirectory } from './fixture.ts';
 
 /** A session's path with a lock that has this content. */
 function lockedBy(changes: Partial<LockOwner>): string {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { acquireLock, type Files, memoryFiles, openLog, realFiles } from '../../src/store/index.ts';
-import { temporaryDirectory, textsOf } from './stage.ts';
+import { temporaryDirectory, textsOf } from './fixture.ts';
 import { KIND } from './sweep.ts';
 
 /** Each with its own empty directory. */

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { acquireLock, openLog, realFiles } from '../../src/store/index.ts';
 import { compiled } from '../compiled.ts';
-import { temporaryDirectory, textsOf } from './stage.ts';
+import { temporaryDirectory, textsOf } from './fixture.ts';
 import { KIND } from './sweep.ts';
 
 /** Appends under a lock as fast as possible and prints the record count after each acknowledged durable batch. */

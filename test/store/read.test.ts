@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findLine, type Files, LineIndex, readTail, sealRecords } from '../../src/store/index.ts';
 import { FaultyFiles } from './faulty-files.ts';
-import { linesOf, textsOf } from './stage.ts';
+import { linesOf, textsOf } from './fixture.ts';
 
 const PATH = '/logs/one.jsonl';
 const ALL = { from: 0, to: Number.POSITIVE_INFINITY };

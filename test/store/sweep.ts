@@ -1,6 +1,6 @@
 import { type AppendLog, type Files, openLog } from '../../src/store/index.ts';
 import { FaultyFiles, type Survival } from './faulty-files.ts';
-import { textsOf } from './stage.ts';
+import { textsOf } from './fixture.ts';
 
 export const PATH = '/logs/one.jsonl';
 export const KIND = {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
 import { listPs, listProcesses } from '../../src/tools/process/process-list.ts';
 import { withDescendants } from '../../src/tools/process/process-tree.ts';
-import { stageWith } from './stage.ts';
+import { stageWith } from './fixture.ts';
 import { holdersOf, survivorsOf, token } from './survivors.ts';
 
 /** How many process trees are cancelled at a random moment; `POLYPOD_CANCELS=200` for the long version. */

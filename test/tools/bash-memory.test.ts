@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runBuilt } from './built.ts';
-import { temporaryDirectory } from './stage.ts';
+import { temporaryDirectory } from './fixture.ts';
 
 const PRINTED = 200_000_000;
 /** Far below what is printed, and far above the chunks that are written to the file at one time. */

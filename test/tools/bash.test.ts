@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { objectOf } from '../../src/base/index.ts';
 import { bash } from '../../src/tools/bash.ts';
 import { printedText, type Sandbox, type ToolOutput } from '../../src/tools/index.ts';
-import { addFiles, callTool, invalidText, stageWith, outputText } from './stage.ts';
+import { addFiles, callTool, invalidText, stageWith, outputText } from './fixture.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 async function run(command: string, more: object = {}): Promise<ToolOutput> {

@@ -7,7 +7,7 @@ import {
   type SandboxScope,
   type ToolOutput,
 } from '../../src/tools/index.ts';
-import { callTool, type Stage, outputText } from './stage.ts';
+import { callTool, type Stage, outputText } from './fixture.ts';
 
 export const ENV = { PATH: process.env.PATH ?? '', HOME: homedir() };
 

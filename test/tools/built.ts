@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { temporaryDirectory } from './stage.ts';
+import { temporaryDirectory } from './fixture.ts';
 
 /**
  * Runs a module in a Node process of its own, which can load the tools from `./tools/`, and answers what it printed as

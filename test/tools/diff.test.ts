@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createDiff, splitLines } from '../../src/tools/text/diff.ts';
 import { changedLines } from '../../src/tools/text/line-changes.ts';
-import { stageWith } from './stage.ts';
+import { stageWith } from './fixture.ts';
 
 const lines = fc
   .tuple(fc.array(fc.constantFrom('a', 'b', 'c', '', 'd\r'), { maxLength: 30 }), fc.constantFrom('', '\n'))

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { edit } from '../../src/tools/edit.ts';
 import { applyEdits } from '../../src/tools/text/edit-text.ts';
-import { callTool, invalidText, stageWith, outputText } from './stage.ts';
+import { callTool, invalidText, stageWith, outputText } from './fixture.ts';
 
 const CODE = `function one() {
   return 1;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
 import { pidNamespace } from '../../src/tools/index.ts';
-import { stageWith, temporaryDirectory, outputText } from './stage.ts';
+import { stageWith, temporaryDirectory, outputText } from './fixture.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 const env = { PATH: process.env.PATH ?? '' };

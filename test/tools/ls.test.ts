@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ls } from '../../src/tools/ls.ts';
-import { makePipe, stageWith, outputText } from './stage.ts';
+import { makePipe, stageWith, outputText } from './fixture.ts';
 
 test('a directory is listed by name with sizes, directories and links', async () => {
   const stage = stageWith({

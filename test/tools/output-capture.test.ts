@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { OutputCapture } from '../../src/tools/process/output-capture.ts';
-import { temporaryDirectory } from './stage.ts';
+import { temporaryDirectory } from './fixture.ts';
 
 test('output that arrives while the file is written is kept in order', async () => {
   const directory = temporaryDirectory();

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { renameSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { read } from '../../src/tools/read.ts';
-import { callTool, invalidText, makePipe, stageWith, temporaryDirectory, outputText } from './stage.ts';
+import { callTool, invalidText, makePipe, stageWith, temporaryDirectory, outputText } from './fixture.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -16,7 +16,7 @@ import { bubblewrapWorks, ENV, run, sh } from './bubblewrap.ts';
 import { homedir } from 'node:os';
 import { bash } from '../../src/tools/bash.ts';
 import { openSandboxes } from '../../src/tools/index.ts';
-import { addFiles, callTool, stageWith, outputText } from './stage.ts';
+import { addFiles, callTool, stageWith, outputText } from './fixture.ts';
 
 const IDENTITY = 'git config user.name Ada; git config user.email ada@example.org;';
 const repository = (files: Readonly<Record<string, string>> = {}) => {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openSandboxes } from '../../src/tools/index.ts';
 import { bubblewrapWorks, ENV, run, sh } from './bubblewrap.ts';
-import { stageWith, temporaryDirectory } from './stage.ts';
+import { stageWith, temporaryDirectory } from './fixture.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {

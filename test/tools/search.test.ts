@@ -14,7 +14,7 @@ import {
   stageWith,
   temporaryDirectory,
   outputText,
-} from './stage.ts';
+} from './fixture.ts';
 
 const hasRipgrep = installed('rg');
 const ENGINES = hasRipgrep ? ['ripgrep', 'our own'] : ['our own'];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type TodoItem, todoTool } from '../../src/tools/index.ts';
-import { invalidText, stageWith, outputText } from './stage.ts';
+import { invalidText, stageWith, outputText } from './fixture.ts';
 
 function listWith(...items: TodoItem[]) {
   let kept: readonly TodoItem[] = items;

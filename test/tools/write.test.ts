@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { write } from '../../src/tools/write.ts';
-import { callTool, stageWith, outputText } from './stage.ts';
+import { callTool, stageWith, outputText } from './fixture.ts';
 
 describe('a write', () => {
   test('creates a file with its parent directories', async () => {

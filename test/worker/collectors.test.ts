@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openaiChat } from '../../src/llm/openai-chat/index.ts';
-import { calls, echo, say, says, stage } from './stage.ts';
+import { calls, echo, say, says, stage } from './fixture.ts';
 import { never } from './worker.contract.ts';
 
 it('a worker collects text and calls from the first access to its collectors on', async () => {

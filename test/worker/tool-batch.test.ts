@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { anthropic } from '../../src/llm/anthropic/index.ts';
 import type { Approval, Approve, RunEvent } from '../../src/worker/index.ts';
-import { calls, gate, lines, say, says, stage, tool } from './stage.ts';
+import { calls, gate, lines, say, says, stage, tool } from './fixture.ts';
 import { never } from './worker.contract.ts';
 
 const ALLOW: Approval = { decision: 'allow', resolve: async (path) => path };

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { Provider } from '../../src/llm/index.ts';
 import { type Answer, generatedText, type Script, type SimRequest } from '../../src/sim/index.ts';
-import { calls, echo, gate, lines, say, says, stage } from './stage.ts';
+import { calls, echo, gate, lines, say, says, stage } from './fixture.ts';
 
 /** Tests that a run must pass with every provider of the registry. */
 export function workerContract(provider: Provider): void {

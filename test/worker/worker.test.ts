@@ -5,7 +5,7 @@ import { anthropic } from '../../src/llm/anthropic/index.ts';
 import { generatedText, type SimRequest } from '../../src/sim/index.ts';
 import { providers } from '../../src/registry.ts';
 import type { DeliveryMode, Hook } from '../../src/worker/index.ts';
-import { allowAll, calls, echo, fail, gate, lines, say, says, stage, tool } from './stage.ts';
+import { allowAll, calls, echo, fail, gate, lines, say, says, stage, tool } from './fixture.ts';
 import { never } from './worker.contract.ts';
 
 const EVERY = providers.map((provider) => [provider.name, provider] as const);

@@ -12,7 +12,7 @@ import {
 import { generatedText } from '../../../src/sim/index.ts';
 import { createHttpTransport, type TlsTrust } from '../../../src/wire/index.ts';
 import { selfSigned } from '../../protocols/tasks/certificate.ts';
-import { says, STALLS, tasksStage } from '../../protocols/tasks/stage.ts';
+import { says, STALLS, tasksStage } from '../../protocols/tasks/fixture.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
 
 const LONG = { parts: [{ text: generatedText(400) }], pace: { chunkSize: 4 } };

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { parseObject, objectOf } from '../../../src/base/index.ts';
 import { watchApprovals } from '../../../src/daemon/control/watch-approvals.ts';
 import type { Host, Pod } from '../../../src/pod/index.ts';
-import { ADA, BOB, Listener, say, stage } from '../../pod/stage.ts';
+import { ADA, BOB, Listener, say, stage } from '../../pod/fixture.ts';
 
 const ASK = { type: 'ask', tool: 'bash', arguments: '{}', title: 'node -e 1' } as const;
 

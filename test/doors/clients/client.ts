@@ -1,7 +1,7 @@
 import type { PodEvent } from '../../../src/pod/index.ts';
 import type { Daemon } from '../daemon.ts';
 import type { JsonLine } from '../lines.ts';
-import type { Told } from '../told.ts';
+import type { Told } from '../door-line.ts';
 
 /** A door and one transport of its protocol. */
 export type WireName = 'pod' | 'pod plain' | 'rpc' | 'rpc stdio' | 'hld' | 'tasks SSE' | 'tasks WebSocket';

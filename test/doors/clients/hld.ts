@@ -1,7 +1,7 @@
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import { isStatus } from '../expected/hld.ts';
 import { connectLines, type JsonLine, type LineLink } from '../lines.ts';
-import { type Told, told } from '../told.ts';
+import { type Told, told } from '../door-line.ts';
 import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type Stretch } from './client.ts';
 
 /** A client of the HLD door: one connection for requests, one with a subscription to the session. */

@@ -1,6 +1,6 @@
 import { objectOf, stringOf } from '../../../src/base/index.ts';
 import type { JsonLine } from '../lines.ts';
-import { type Told, told, toldPiece } from '../told.ts';
+import { type Told, told, toldPiece } from '../door-line.ts';
 
 /** The fields of each event that the log determines. Other events are not in the protocol. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {

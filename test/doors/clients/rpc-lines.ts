@@ -1,6 +1,6 @@
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import type { JsonLine } from '../lines.ts';
-import { type Told, told, toldPiece } from '../told.ts';
+import { type Told, told, toldPiece } from '../door-line.ts';
 
 /** The content of an event of RPC mode; undefined if it is not in the protocol. */
 export function rpcLineTold(line: JsonLine): Told | 'not of the log' | undefined {

@@ -6,7 +6,7 @@ import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import type { PodEvent } from '../../../src/pod/index.ts';
 import { taskTold } from '../expected/pod.ts';
 import type { JsonLine } from '../lines.ts';
-import { difference, type Told } from '../told.ts';
+import { difference, type Told } from '../door-line.ts';
 import { withinTime } from '../within-time.ts';
 import {
   type ClientOptions,

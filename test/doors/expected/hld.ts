@@ -1,6 +1,6 @@
 import type { Item } from '../../../src/llm/index.ts';
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { type Told, told } from '../told.ts';
+import { type Told, told } from '../door-line.ts';
 import { textIn } from './pod.ts';
 
 /**

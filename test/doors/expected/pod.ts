@@ -1,6 +1,6 @@
 import type { Content } from '../../../src/llm/index.ts';
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { type Told, told, toldPiece } from '../told.ts';
+import { type Told, told, toldPiece } from '../door-line.ts';
 
 /**
  * The lines of the Pod Protocol for a log, written from its page and the seed, not from the door. `plain` is a connection without

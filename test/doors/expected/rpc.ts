@@ -1,5 +1,5 @@
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { type Told, told, toldPiece } from '../told.ts';
+import { type Told, told, toldPiece } from '../door-line.ts';
 import { textIn } from './pod.ts';
 
 /**

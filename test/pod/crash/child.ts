@@ -3,8 +3,8 @@ import { Host } from '../../../src/pod/index.ts';
 import { realFiles } from '../../../src/store/index.ts';
 import { watched } from './boundaries.ts';
 import type { Known } from './ledger.ts';
-import { comeBack, live } from './life.ts';
-import { agentsIn, Gates } from './world.ts';
+import { comeBack, live } from './scenarios.ts';
+import { agentsIn, Gates } from './test-agents.ts';
 
 /** What a process does, and when it dies. */
 export interface Fate {

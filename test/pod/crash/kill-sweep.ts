@@ -9,7 +9,7 @@ import { compiled } from '../../compiled.ts';
 import type { Fate } from './child.ts';
 import { type Known, ledgersOf } from './ledger.ts';
 import { problemsAfter } from './problems.ts';
-import { agentsIn } from './world.ts';
+import { agentsIn } from './test-agents.ts';
 
 /** The program of `child.ts`, compiled so that a separate process can run it. */
 export class Program {

@@ -6,11 +6,11 @@ import { Host, type HostOptions } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
 import { FaultyFiles, type Survival } from '../../store/faulty-files.ts';
 import { ledgersOf } from './ledger.ts';
-import { comeBack, type Life, live } from './life.ts';
+import { comeBack, type Life, live } from './scenarios.ts';
 import { copyFiles, type Cut, filesOf, type Image, Machine, type Plant } from './power-cut.ts';
 import { problemsAfter } from './problems.ts';
 import { randomFrom } from './random.ts';
-import { agentsIn, Gates } from './world.ts';
+import { agentsIn, Gates } from './test-agents.ts';
 
 export interface LossySweep {
   /** The simulator's address. */

@@ -4,10 +4,10 @@ import { messageOf } from '../../../src/base/index.ts';
 import type { Host, Pod, PodEvent, Snapshot } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
 import { type Known, type Ledger, ledgersOf, type Sent } from './ledger.ts';
-import { logAfter, resting } from './look.ts';
-import { ADA, say } from './life.ts';
+import { logAfter, resting } from './pod-reader.ts';
+import { ADA, say } from './scenarios.ts';
 import { SessionText } from './session-text.ts';
-import { foldedProblems } from './folded.ts';
+import { foldedProblems } from './snapshot-differences.ts';
 
 /** A reopened host after a crash. */
 export interface Reopened {

@@ -1,7 +1,7 @@
 import { connect, type Item, type Provider } from '../../../src/llm/index.ts';
 import { providers } from '../../../src/registry.ts';
 import { type Sim, type SimRequest, startSim } from '../../../src/sim/index.ts';
-import { MODEL } from '../stage.ts';
+import { MODEL } from '../fixture.ts';
 
 const BASE_PATHS: Readonly<Record<string, string>> = {
   'openai-chat': '/v1',

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { SessionManager } from '@mariozechner/pi-coding-agent';
 import { Host, type Pod } from '../../../src/pod/index.ts';
 import { type Answer, startSim } from '../../../src/sim/index.ts';
-import { resting } from '../crash/look.ts';
-import { ADA, agentsOn, say } from '../stage.ts';
+import { resting } from '../crash/pod-reader.ts';
+import { ADA, agentsOn, say } from '../fixture.ts';
 
 /** A session file as a program left it. */
 export interface RealSession {

@@ -26,7 +26,7 @@ import {
   UNQUEUED,
   upgradeLines,
 } from '../../../src/pod/session/index.ts';
-import { counting, HEADER, linesOf, said, spaced } from './stage.ts';
+import { counting, HEADER, linesOf, said, spaced } from './samples.ts';
 
 const USAGE =
   '{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}';

@@ -11,7 +11,7 @@ import {
   resultMessage,
   spentOn,
 } from '../../../src/pod/session/index.ts';
-import { ANSWER, anyItem, said, spaced } from './stage.ts';
+import { ANSWER, anyItem, said, spaced } from './samples.ts';
 
 /** As after the file was written and read. */
 function reread(message: AgentMessage): AgentMessage {

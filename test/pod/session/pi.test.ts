@@ -12,7 +12,7 @@ import {
   RUN_START,
   SessionTree,
 } from '../../../src/pod/session/index.ts';
-import { ANSWER, counting, HEADER, linesOf, said } from './stage.ts';
+import { ANSWER, counting, HEADER, linesOf, said } from './samples.ts';
 
 const ITEMS: readonly Item[] = [
   {

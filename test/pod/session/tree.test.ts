@@ -14,7 +14,7 @@ import {
   SessionTree,
 } from '../../../src/pod/session/index.ts';
 import { summaryItem } from '../../../src/worker/index.ts';
-import { ANSWER, anyItem, counting, HEADER, linesOf, said } from './stage.ts';
+import { ANSWER, anyItem, counting, HEADER, linesOf, said } from './samples.ts';
 
 /** A session as plain lists: the messages at every entry, copied from its parent. */
 interface Moment {

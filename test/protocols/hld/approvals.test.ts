@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
-import { ADA, say } from '../../pod/stage.ts';
+import { ADA, say } from '../../pod/fixture.ts';
 import {
   asks,
   calls,
@@ -12,7 +12,7 @@ import {
   says,
   STALLS,
   statusOf,
-} from './stage.ts';
+} from './fixture.ts';
 
 async function approvals(client: Client, params?: JsonObject): Promise<readonly JsonObject[]> {
   return objectOf(await client.call('fetchApprovals', params)).approvals as readonly JsonObject[];

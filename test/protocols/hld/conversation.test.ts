@@ -3,7 +3,7 @@ import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts'
 import { conversationParts } from '../../../src/pod/history/index.ts';
 import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry } from '../../../src/pod/session/index.ts';
 import { wholeConversation } from '../../../src/protocols/hld/conversation/conversation.ts';
-import { asks, type Client, hldStage, launch, pendingApproval, says } from './stage.ts';
+import { asks, type Client, hldStage, launch, pendingApproval, says } from './fixture.ts';
 
 async function conversation(client: Client, params: JsonObject): Promise<readonly JsonObject[]> {
   return objectOf(await client.call('getConversation', params)).events as readonly JsonObject[];

@@ -11,7 +11,7 @@ import {
   says,
   STALLS,
   statusOf,
-} from './stage.ts';
+} from './fixture.ts';
 
 async function toolCalls(client: Client, session_id: string): Promise<readonly JsonObject[]> {
   const { events } = (await client.call('getConversation', { session_id })) as {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, parseObject, objectOf, stringOf } from '../.
 import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
-import { Client, type Launched, statusOf } from './stage.ts';
+import { Client, type Launched, statusOf } from './fixture.ts';
 
 async function hldClients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hldSocketPath } from '../../../src/protocols/hld/index.ts';
-import { scratch, stage } from '../../pod/stage.ts';
-import { Client, hldStage, openDoor } from './stage.ts';
+import { scratch, stage } from '../../pod/fixture.ts';
+import { Client, hldStage, openDoor } from './fixture.ts';
 
 const HEALTH = '{"jsonrpc":"2.0","method":"health","id":1}';
 const HEALTHY = '{"jsonrpc":"2.0","result":{"status":"ok","version":"0.1.0"},"id":1}';

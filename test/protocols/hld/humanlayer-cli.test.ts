@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
-import { Client, pendingApproval } from './stage.ts';
+import { Client, pendingApproval } from './fixture.ts';
 
 const require = createRequire(import.meta.url);
 

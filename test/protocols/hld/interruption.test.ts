@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ADA, say } from '../../pod/stage.ts';
+import { ADA, say } from '../../pod/fixture.ts';
 import { says, type Site, site } from '../../cli/daemon.ts';
 import type { Running } from '../../cli/polypod.ts';
-import { Client, hldStage, launch, type Launched, STALLS } from './stage.ts';
+import { Client, hldStage, launch, type Launched, STALLS } from './fixture.ts';
 
 async function clients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');

@@ -6,8 +6,8 @@ import { serveLink } from '../../../src/protocols/hld/link.ts';
 import { DEFAULT_LIMITS } from '../../../src/protocols/hld/settings.ts';
 import { Subscriptions } from '../../../src/protocols/hld/events/subscriptions.ts';
 import { listenUnix, type RpcCall } from '../../../src/wire/index.ts';
-import { scratch } from '../../pod/stage.ts';
-import { Client } from './stage.ts';
+import { scratch } from '../../pod/fixture.ts';
+import { Client } from './fixture.ts';
 
 /**
  * Section 7 of the JSON-RPC 2.0 specification, each message on one line as this protocol requires. Its error texts are samples and differ

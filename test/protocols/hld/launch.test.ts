@@ -12,7 +12,7 @@ import {
 } from '../../../src/base/index.ts';
 import type { Workplace } from '../../../src/pod/index.ts';
 import { defineTool, textOutput } from '../../../src/tools/index.ts';
-import { agentsOn, scratch } from '../../pod/stage.ts';
+import { agentsOn, scratch } from '../../pod/fixture.ts';
 import {
   asks,
   calls,
@@ -24,7 +24,7 @@ import {
   openDoor,
   says,
   STALLS,
-} from './stage.ts';
+} from './fixture.ts';
 
 const system = ({ sim }: HldStage): string => JSON.stringify(objectOf(sim.requests.at(-1)?.body).system);
 

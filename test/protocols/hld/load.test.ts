@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SimRequest } from '../../../src/sim/index.ts';
-import { asks, Client, hldStage, type Launched, says } from './stage.ts';
+import { asks, Client, hldStage, type Launched, says } from './fixture.ts';
 
 /** The fraction of the full load: 500 connections, 200 subscribers and 100 sessions. */
 const SHARE = Number(process.env.POLYPOD_HLD_LOAD ?? 0.1);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
-import { scripted } from '../../mcp/stage.ts';
-import { ADA, say } from '../../pod/stage.ts';
-import { Client, hldStage, launch, type Launched, pendingApproval, says as answers } from './stage.ts';
+import { scripted } from '../../mcp/fixture.ts';
+import { ADA, say } from '../../pod/fixture.ts';
+import { Client, hldStage, launch, type Launched, pendingApproval, says as answers } from './fixture.ts';
 
 /** The HumanLayer CLI from npm. */
 const CLI = createRequire(import.meta.url).resolve('humanlayer/dist/index.js');

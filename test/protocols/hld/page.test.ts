@@ -6,8 +6,8 @@ import { METHODS } from '../../../src/protocols/hld/methods.ts';
 import { EVENT_TYPES } from '../../../src/protocols/hld/wire.ts';
 import type { Answer, SimRequest } from '../../../src/sim/index.ts';
 import { RPC_CODES } from '../../../src/wire/index.ts';
-import { ADA, say } from '../../pod/stage.ts';
-import { asks, calls, type Client, type HldStage, hldStage, says, STALLS } from './stage.ts';
+import { ADA, say } from '../../pod/fixture.ts';
+import { asks, calls, type Client, type HldStage, hldStage, says, STALLS } from './fixture.ts';
 
 /** The transcripts of the page, each with its heading. */
 const transcripts = [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
-import { changesOf, Client, type Launched, pendingApproval, STALLS } from './stage.ts';
+import { changesOf, Client, type Launched, pendingApproval, STALLS } from './fixture.ts';
 
 const socketOf = ({ home }: Site): string => join(home, '.humanlayer/daemon.sock');
 

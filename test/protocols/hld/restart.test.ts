@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type JsonObject, objectOf } from '../../../src/base/index.ts';
-import { Listener, stage as podStage } from '../../pod/stage.ts';
+import { Listener, stage as podStage } from '../../pod/fixture.ts';
 import {
   asks,
   calls,
@@ -15,7 +15,7 @@ import {
   says,
   STALLS,
   statusOf,
-} from './stage.ts';
+} from './fixture.ts';
 
 describe('after a restart', () => {
   it('subscribers receive every event of a run that was in progress before the door opened', async () => {

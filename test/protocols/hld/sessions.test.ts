@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
-import { ADA, Listener, say } from '../../pod/stage.ts';
+import { ADA, Listener, say } from '../../pod/fixture.ts';
 import {
   asks,
   calls,
@@ -15,7 +15,7 @@ import {
   says,
   STALLS,
   statusOf,
-} from './stage.ts';
+} from './fixture.ts';
 
 async function listed(
   client: Client,

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
 import { DEFAULT_HEARTBEAT_MS } from '../../../src/protocols/hld/settings.ts';
 import { Subscriptions } from '../../../src/protocols/hld/events/subscriptions.ts';
-import { asks, type Client, hldStage, launch, pendingApproval, says, STALLS } from './stage.ts';
+import { asks, type Client, hldStage, launch, pendingApproval, says, STALLS } from './fixture.ts';
 
 const beatsIn = (lines: readonly string[]): number =>
   lines.filter((line) => line.includes('"heartbeat"')).length;

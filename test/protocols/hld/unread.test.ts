@@ -6,8 +6,8 @@ import type { JsonObject } from '../../../src/base/index.ts';
 import { site } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { ADA, say } from '../../pod/stage.ts';
-import { Client, hldStage, launch, type Launched } from './stage.ts';
+import { ADA, say } from '../../pod/fixture.ts';
+import { Client, hldStage, launch, type Launched } from './fixture.ts';
 
 const MEGABYTE = 1024 * 1024;
 

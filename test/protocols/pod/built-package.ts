@@ -2,8 +2,8 @@ import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type * as sources from '../../../src/index.ts';
 import { type Script, startSim } from '../../../src/sim/index.ts';
-import { type AgentWish, agentsOn, scratch } from '../../pod/stage.ts';
-import { type Client, ProcessClient, SocketClient } from './stage.ts';
+import { type AgentWish, agentsOn, scratch } from '../../pod/fixture.ts';
+import { type Client, ProcessClient, SocketClient } from './fixture.ts';
 
 /** The package as a program imports it: the types are those of the sources, the code is the built one. */
 async function builtPackage(): Promise<typeof sources> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Client, isState, type Line, podStage } from './stage.ts';
+import { type Client, isState, type Line, podStage } from './fixture.ts';
 
 const ANSWERS: readonly Answer[] = [
   {

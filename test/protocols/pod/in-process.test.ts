@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { podEvents, type WireEvent } from '../../../src/protocols/pod/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { isState, podStage, told } from './stage.ts';
+import { isState, podStage, told } from './fixture.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLog, redactor } from '../../../src/base/index.ts';
 import { openPodDoor } from '../../../src/protocols/pod/index.ts';
-import { scratch, stage } from '../../pod/stage.ts';
+import { scratch, stage } from '../../pod/fixture.ts';
 
 /** A host whose pods have sockets, and the target of each name. */
 async function named() {

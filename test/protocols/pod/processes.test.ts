@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PodClient, type PodLine } from '../../../src/client/index.ts';
 import { type Sim, startSim } from '../../../src/sim/index.ts';
-import { scratch } from '../../pod/stage.ts';
+import { scratch } from '../../pod/fixture.ts';
 import { hostileLine, randomFrom } from './hostile.ts';
 import { compiledServer, Served } from './served.ts';
 import type { Errand } from './serving-child.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Line, podStage } from './stage.ts';
+import { type Line, podStage } from './fixture.ts';
 
 const PROGRAMS = [
   { name: 'nc', args: (path: string) => ['-U', path], scripted: (path: string) => ['-N', '-U', path] },

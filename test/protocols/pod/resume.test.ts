@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PodDoor } from '../../../src/protocols/pod/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Client, isState, type Line, type PodStage, podStage } from './stage.ts';
+import { type Client, isState, type Line, type PodStage, podStage } from './fixture.ts';
 
 const LOOK: Answer = {
   parts: [

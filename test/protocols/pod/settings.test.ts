@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CLEARABLE } from '../../../src/pod/settings.ts';
-import { podStage } from './stage.ts';
+import { podStage } from './fixture.ts';
 
 /** A client with the extras, and the answers to its requests. */
 async function client() {

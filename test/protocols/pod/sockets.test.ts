@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/sim/index.ts';
-import { isState, podStage, SocketClient, told } from './stage.ts';
+import { isState, podStage, SocketClient, told } from './fixture.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 

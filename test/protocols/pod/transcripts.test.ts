@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/sim/index.ts';
-import type { AgentWish } from '../../pod/stage.ts';
+import type { AgentWish } from '../../pod/fixture.ts';
 import { builtPod } from './built-package.ts';
-import { type Client, isState } from './stage.ts';
+import { type Client, isState } from './fixture.ts';
 import { Names, type Step, transcriptsIn } from './transcript.ts';
 
 const PAGE = 'docs/protocols/pod.md';

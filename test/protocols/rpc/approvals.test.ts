@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
-import { stage as inProcess } from './stage.ts';
-import { describeOnEach } from './stages.ts';
+import { stage as inProcess } from './in-process-fixture.ts';
+import { describeOnEach } from './each-connection.ts';
 
 const ASK = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 const DONE = { parts: [{ text: 'done' }] };

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
 import type { Client, Line } from './client.ts';
-import type { Staged } from './staged.ts';
-import { describeOnEach } from './stages.ts';
+import type { Staged } from './fixture.ts';
+import { describeOnEach } from './each-connection.ts';
 
 const SHORT = { parts: [{ text: 'ok' }] };
 const STALLED: Answer = { parts: [{ text: 'a few words, and then nothing more' }], fault: { kind: 'stall' } };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
 import type { Line } from './client.ts';
 import { gist } from './gist.ts';
-import { describeOnEach } from './stages.ts';
+import { describeOnEach } from './each-connection.ts';
 
 const bash = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
 const ECHO = bash('echo hi');

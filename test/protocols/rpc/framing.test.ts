@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameReader } from '../../../src/protocols/rpc/link/frames.ts';
-import { stage as inProcess } from './stage.ts';
-import { describeOnEach } from './stages.ts';
+import { stage as inProcess } from './in-process-fixture.ts';
+import { describeOnEach } from './each-connection.ts';
 
 const ASK = '{"id":"s","type":"get_state"}';
 

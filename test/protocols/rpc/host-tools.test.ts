@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gist } from './gist.ts';
-import { stage as inProcess } from './stage.ts';
-import { describeOnEach } from './stages.ts';
+import { stage as inProcess } from './in-process-fixture.ts';
+import { describeOnEach } from './each-connection.ts';
 
 const ECHO = {
   name: 'echo_host',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeOnEach } from './stages.ts';
+import { describeOnEach } from './each-connection.ts';
 
 const SHORT = { parts: [{ text: 'ok' }] };
 const STALLED = { parts: [{ text: 'a few words' }], fault: { kind: 'stall' } } as const;

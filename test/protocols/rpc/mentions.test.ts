@@ -5,7 +5,7 @@ import { withMentions } from '../../../src/protocols/rpc/host-side/mentions.ts';
 import { temporaryDirectory } from '../../cli/polypod.ts';
 import type { Line } from './client.ts';
 import { gist } from './gist.ts';
-import { describeOnEach } from './stages.ts';
+import { describeOnEach } from './each-connection.ts';
 
 describe('a mentioned file', () => {
   const directory = (): string => {

@@ -6,7 +6,7 @@ import { stringOf } from '../../../src/base/index.ts';
 import { type Script, startSim } from '../../../src/sim/index.ts';
 import { type Finished, start, temporaryDirectory } from '../../cli/polypod.ts';
 import { Client } from './client.ts';
-import type { Staged, Wishes } from './staged.ts';
+import type { Staged, Wishes } from './fixture.ts';
 
 export interface InPipes extends Staged {
   readonly client: Program;

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeOnEach } from './stages.ts';
+import { describeOnEach } from './each-connection.ts';
 
 const SHORT = { parts: [{ text: 'ok' }] };
 

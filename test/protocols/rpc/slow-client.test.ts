@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
-import { stage } from './stage.ts';
+import { stage } from './in-process-fixture.ts';
 
 const DELTAS = 20_000;
 const LONG = { parts: [], pace: { deltas: DELTAS, chunkSize: 20, batch: 50 } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gist } from './gist.ts';
-import { describeOnEach } from './stages.ts';
+import { describeOnEach } from './each-connection.ts';
 
 describeOnEach((stage) => {
   describe('a stream rule', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject } from '../../../src/base/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
 import { type Program, stageProgram } from './program.ts';
-import type { Wishes } from './staged.ts';
+import type { Wishes } from './fixture.ts';
 import { violations } from './strict-reader.ts';
 
 const OK = { parts: [{ text: 'ok' }] };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Client, Line } from './client.ts';
 import { gist } from './gist.ts';
-import type { Stage, Wishes } from './staged.ts';
-import { describeOnEach } from './stages.ts';
+import type { Stage, Wishes } from './fixture.ts';
+import { describeOnEach } from './each-connection.ts';
 
 /** An extension that calls the requested method of its user interface, and reports the result. */
 const EXTENSION = `

@@ -5,7 +5,7 @@ import type { AgentRecord } from '../../../src/daemon/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
 import { type Site, site } from '../../cli/daemon.ts';
 import { type Running, start } from '../../cli/polypod.ts';
-import { Client } from './stage.ts';
+import { Client } from './fixture.ts';
 
 /** The built program as an agent over HTTP. */
 export interface AgentSite extends Site {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentSite, endLater } from './binary.ts';
 import { selfSigned, selfSignedFiles } from './certificate.ts';
-import { says } from './stage.ts';
+import { says } from './fixture.ts';
 
 /** A self-signed client certificate and its key. */
 function clientFiles(directory: string, name: string): { readonly cert: string; readonly key: string } {

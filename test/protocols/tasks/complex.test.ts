@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Answer, SimRequest } from '../../../src/sim/index.ts';
-import { calls, says, STALLS, type TasksStage, tasksStage } from './stage.ts';
+import { calls, says, STALLS, type TasksStage, tasksStage } from './fixture.ts';
 
 type Act = (request: SimRequest, turn: number) => Answer;
 

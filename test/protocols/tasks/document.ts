@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { JsonObject } from '../../../src/base/index.ts';
-import type { Client } from './stage.ts';
+import type { Client } from './fixture.ts';
 
 export interface ParameterObject {
   readonly in: 'path' | 'query' | 'header';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { generatedText } from '../../../src/sim/index.ts';
 import { podLines } from '../../../src/protocols/index.ts';
-import { type Client, type HeardEvent, says, STALLS, tasksStage } from './stage.ts';
+import { type Client, type HeardEvent, says, STALLS, tasksStage } from './fixture.ts';
 
 const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
 

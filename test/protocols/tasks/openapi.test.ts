@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject, objectOf } from '../../../src/base/index.ts';
 import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { type DocumentedOperation, ServedDocument } from './document.ts';
-import { says, task, tasksStage } from './stage.ts';
+import { says, task, tasksStage } from './fixture.ts';
 import { violationsOf } from './violations.ts';
 
 const UNBOUNDED = { rate: { perMinute: 1e9, burst: 1e9 }, keepAliveMs: 1_000 };

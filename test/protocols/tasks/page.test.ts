@@ -6,7 +6,7 @@ import { parseYaml, readShape } from '../../../src/setup/config/yaml.ts';
 import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { TASKS_LIMITS } from '../../../src/protocols/tasks/settings.ts';
 import { HTTP_SERVER_LIMITS } from '../../../src/wire/http/server.ts';
-import { type Answered, type Client, says, tasksStage } from './stage.ts';
+import { type Answered, type Client, says, tasksStage } from './fixture.ts';
 
 const PAGE = readFileSync('docs/protocols/tasks.md', 'utf8');
 

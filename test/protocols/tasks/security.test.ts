@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readKeys, revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { SocketClient } from '../../wire/web-socket-client.ts';
-import { oddRequest, raw, says, type TasksStage, task, tasksStage } from './stage.ts';
+import { oddRequest, raw, says, type TasksStage, task, tasksStage } from './fixture.ts';
 
 async function expectAlive(stage: TasksStage): Promise<void> {
   expect((await stage.client().get('/health')).body).toEqual({ status: 'ok' });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { podLines } from '../../../src/protocols/index.ts';
 import type { Project } from '../../../src/protocols/tasks/index.ts';
-import { says, STALLS, tasksStage } from './stage.ts';
+import { says, STALLS, tasksStage } from './fixture.ts';
 
 it('a live event is serialized once for all clients of its task, also where the task starts and ends', async () => {
   const { project, counts } = counting(await podLines(100_000));

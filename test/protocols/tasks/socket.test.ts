@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/base/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { generatedText } from '../../../src/sim/index.ts';
 import { SocketClient } from '../../wire/web-socket-client.ts';
-import { says, type TasksStage, task, tasksStage } from './stage.ts';
+import { says, type TasksStage, task, tasksStage } from './fixture.ts';
 import { WsClient } from './ws-client.ts';
 
 interface Told extends JsonObject {

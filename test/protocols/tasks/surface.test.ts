@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { schemaProblems } from '../../../src/base/index.ts';
 import { SEED_SUBMIT_REQUEST } from './seed-schemas.ts';
-import { says, task } from './stage.ts';
+import { says, task } from './fixture.ts';
 import { exchange, rawConnection, request, statusOf } from './limits/connect.ts';
 import { type LimitedAgent, limitedAgent } from './limits/limited-agent.ts';
 import { SocketClient } from '../../wire/web-socket-client.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
-import { type Client, says, tasksStage } from './stage.ts';
+import { type Client, says, tasksStage } from './fixture.ts';
 
 const BY = { by: 'ada', door: 'test' };
 

@@ -5,7 +5,7 @@ import { schemaProblems } from '../../../src/base/index.ts';
 import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { SCHEMAS } from '../../../src/protocols/tasks/http/schemas.ts';
 import { SEED_STATUS_REPLY, SEED_SUBMIT_REPLY } from './seed-schemas.ts';
-import { calls, Client, says, STALLS, task, tasksStage } from './stage.ts';
+import { calls, Client, says, STALLS, task, tasksStage } from './fixture.ts';
 
 describe('submitting a task', () => {
   it('is accepted, and its result is available', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { startTasks } from '../../../src/protocols/tasks/listener.ts';
-import { Client, says, STALLS, tasksStage } from './stage.ts';
+import { Client, says, STALLS, tasksStage } from './fixture.ts';
 
 interface Ticket extends JsonObject {
   readonly ticket: string;

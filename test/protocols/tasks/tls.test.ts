@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { selfSigned } from './certificate.ts';
-import { says, task, tasksStage } from './stage.ts';
+import { says, task, tasksStage } from './fixture.ts';
 
 interface Sent {
   readonly method?: string;

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createNetServer, type Socket } from '
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { isPrivate } from '../../../src/protocols/tasks/webhooks/webhook.ts';
-import { says, tasksStage } from './stage.ts';
+import { says, tasksStage } from './fixture.ts';
 
 interface Told {
   readonly body: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/base/index.ts';
 import { type AgentSite, agentSite } from '../binary.ts';
-import { type Client, task } from '../stage.ts';
+import { type Client, task } from '../fixture.ts';
 import { WsClient } from '../ws-client.ts';
 
 const idOf = (key: string): string => key.split('_')[1] ?? '';

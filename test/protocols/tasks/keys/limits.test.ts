@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/base/index.ts';
 import { call, says } from '../../../cli/daemon.ts';
 import { agentSite } from '../binary.ts';
-import { type Client, task } from '../stage.ts';
+import { type Client, task } from '../fixture.ts';
 import { WsClient } from '../ws-client.ts';
 
 /** A command that always needs approval: it writes a file and no rule allows it. */

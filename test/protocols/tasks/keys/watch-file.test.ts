@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchFile } from '../../../../src/protocols/tasks/keys/watch-file.ts';
-import { scratch } from '../../../pod/stage.ts';
+import { scratch } from '../../../pod/fixture.ts';
 
 /** Replaces the file like a key file: completely, by a rename. */
 function replace(file: string, text: string): void {

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { stageProgram } from './program.ts';
-import { stage } from './stage.ts';
-import type { Stage } from './staged.ts';
+import { stage } from './in-process-fixture.ts';
+import type { Stage } from './fixture.ts';
 
 const STAGES: readonly (readonly [string, Stage])[] = [
   ['over two streams', stage],

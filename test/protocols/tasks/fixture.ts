@@ -18,8 +18,8 @@ import {
 import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { providerNamed } from '../../../src/registry.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
-import { killedCopy } from '../../pod/resume-stage.ts';
-import { MODEL, scratch, type Stage, stage } from '../../pod/stage.ts';
+import { killedCopy } from '../../pod/resume-fixture.ts';
+import { MODEL, scratch, type Stage, stage } from '../../pod/fixture.ts';
 
 export interface TasksStage extends Stage {
   readonly door: () => OpenTasks;

@@ -6,7 +6,7 @@ import { snapshotOf } from '../../src/pod/snapshot.ts';
 import { PodView } from '../../src/pod/view/view.ts';
 import type { Answer, Part, SimRequest } from '../../src/sim/index.ts';
 import type { Tool } from '../../src/tools/index.ts';
-import { scratch } from './stage.ts';
+import { scratch } from './fixture.ts';
 
 export { turns } from './resume-random.ts';
 

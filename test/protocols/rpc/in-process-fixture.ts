@@ -6,9 +6,9 @@ import { rpcExtensions } from '../../../src/cli/rpc/extensions.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { type RpcParts, serveRpc } from '../../../src/protocols/index.ts';
 import type { Script } from '../../../src/sim/index.ts';
-import { MODEL, stage as podStage } from '../../pod/stage.ts';
+import { MODEL, stage as podStage } from '../../pod/fixture.ts';
 import { Client } from './client.ts';
-import type { Staged, Wishes } from './staged.ts';
+import type { Staged, Wishes } from './fixture.ts';
 
 export interface InProcess extends Staged {
   readonly host: Host;

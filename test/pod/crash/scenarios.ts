@@ -1,9 +1,9 @@
 import { textContent } from '../../../src/llm/index.ts';
 import type { Caller, Host, Pod, PodCommand, Receipt } from '../../../src/pod/index.ts';
-import { Ear } from './ear.ts';
+import { Ear } from './event-recorder.ts';
 import type { Note, PodName } from './ledger.ts';
-import { logAfter, resting } from './look.ts';
-import { type Gates, witnessing } from './world.ts';
+import { logAfter, resting } from './pod-reader.ts';
+import { type Gates, witnessing } from './test-agents.ts';
 
 export const ADA: Caller = { by: 'ada', door: 'test' };
 

@@ -10,7 +10,7 @@ import {
   type WireEvent,
 } from '../../../src/protocols/pod/index.ts';
 import type { Script } from '../../../src/sim/index.ts';
-import { scratch, type Stage, stage } from '../../pod/stage.ts';
+import { scratch, type Stage, stage } from '../../pod/fixture.ts';
 
 export type Line = WireEvent;
 

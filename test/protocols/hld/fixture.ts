@@ -12,8 +12,8 @@ import {
 import type { Host } from '../../../src/pod/index.ts';
 import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
-import { killedCopy } from '../../pod/resume-stage.ts';
-import { scratch, type Stage, stage } from '../../pod/stage.ts';
+import { killedCopy } from '../../pod/resume-fixture.ts';
+import { scratch, type Stage, stage } from '../../pod/fixture.ts';
 
 export interface HldStage extends Stage {
   readonly path: string;

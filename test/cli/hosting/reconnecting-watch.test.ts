@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../../src/base/index.ts';
 import { reconnectingWatch } from '../../../src/cli/hosting/reconnecting-watch.ts';
 import type { PodHandle } from '../../../src/control/index.ts';
-import { ADA, say, stage } from '../../pod/stage.ts';
+import { ADA, say, stage } from '../../pod/fixture.ts';
 
 const ENDING = { patienceMs: 30, ending: (id: string) => `${id} is gone: start it again` };
 
