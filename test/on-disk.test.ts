@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { call, heard, isType, says, type Site, site } from './cli/daemon.ts';
+import { call, waitForEvent, isType, textAnswer, type Site, site } from './cli/daemon.ts';
 import { polypod, type Running, start } from './cli/polypod.ts';
 import { Client } from './protocols/hld/fixture.ts';
 
@@ -51,9 +51,9 @@ interface Found {
 async function filesOfAnExercise(): Promise<readonly Found[]> {
   const here = await site([
     call('bash', { command: 'seq 1 30000' }),
-    ...Array.from({ length: 6 }, () => says('Yes.')),
+    ...Array.from({ length: 6 }, () => textAnswer('Yes.')),
     call('bash', { command: 'node -e 1' }),
-    says('Done.'),
+    textAnswer('Done.'),
   ]);
   here.configure('model: anthropic/x\ntasks:\n  name: helper\n  port: 0\n');
   const byTest = new Set(filesBelow(here.home).map(({ path }) => path));
@@ -100,7 +100,7 @@ async function filesOfAnExercise(): Promise<readonly Found[]> {
 async function useRpc(env: Readonly<Record<string, string>>, look: () => void): Promise<void> {
   const rpc: Running = start(['--mode', 'rpc', '--no-daemon'], env);
   rpc.child.stdin.write('{"id":"1","type":"prompt","message":"Hello"}\n');
-  await rpc.hear('"agent_end"');
+  await rpc.waitForOutput('"agent_end"');
   look();
   rpc.child.stdin.end();
   await rpc.finished;
@@ -124,11 +124,11 @@ async function repairADamagedSession(
 async function answerAlways(here: Site, podId: string): Promise<void> {
   const pod = await here.pod(podId);
   await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Run it.' }] });
-  const request = await heard(pod, isType('approval-request'));
+  const request = await waitForEvent(pod, isType('approval-request'));
   if (request.type !== 'approval-request') throw new Error('no approval request');
   const { approvalId } = request.approval;
   await pod.handle({ type: 'decide', approvalId, decision: 'approve', remember: 'always' });
-  await heard(pod, isType('run-end'));
+  await waitForEvent(pod, isType('run-end'));
 }
 
 /** Every file below a directory, with its mode; a symbolic link has none of its own. */

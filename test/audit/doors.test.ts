@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf } from '../../src/base/index.ts';
 import { PodClient } from '../../src/client/index.ts';
-import { call, heard, isType, says } from '../cli/daemon.ts';
+import { call, waitForEvent, isType, textAnswer } from '../cli/daemon.ts';
 import { start } from '../cli/polypod.ts';
 import { Client as HldClient, pendingApproval } from '../protocols/hld/fixture.ts';
 import { Program } from '../protocols/rpc/program.ts';
@@ -46,7 +46,7 @@ describe('the audit log of the built program', () => {
   it('records the approvals and denials of every door, and the automatic ones', {
     timeout: BUSY_MS,
   }, async () => {
-    const here = await agentSite([asks, says('Done.'), asks, says('Done.')]);
+    const here = await agentSite([asks, textAnswer('Done.'), asks, textAnswer('Done.')]);
     here.configure('approvals: { deadline: 1h, fallback: deny }\n');
     const running = await here.agent();
     const ada = here.client();
@@ -75,7 +75,7 @@ describe('the audit log of the built program', () => {
     const cancelled = await approvalIn('cancelled');
     const handle = await here.pod(cancelled.podId);
     await handle.handle({ type: 'cancel' }, { by: 'ada', door: 'test' });
-    await heard(handle, isType('approval-response'));
+    await waitForEvent(handle, isType('approval-response'));
 
     const hld = await HldClient.open(join(here.home, '.humanlayer/daemon.sock'));
     const { session_id } = (await hld.call('launchSession', { query: 'hi', working_dir: here.project })) as {
@@ -110,14 +110,14 @@ describe('the audit log of the built program', () => {
   });
 
   it('records the decisions of the host in RPC mode, and those that time out', async () => {
-    const here = await agentSite([asks, says('Done.'), asks, says('Done.')]);
+    const here = await agentSite([asks, textAnswer('Done.'), asks, textAnswer('Done.')]);
     const decided = async (config: string, answer: JsonObject | undefined): Promise<unknown> => {
       here.configure(config);
       const program = new Program(['--ask'], { ...here.env, POLYPOD_MODEL: 'anthropic/x' });
       program.send({ type: 'prompt', message: 'Do it.' });
-      const { id } = await program.hear(({ type }) => type === 'extension_ui_request');
+      const { id } = await program.waitFor(({ type }) => type === 'extension_ui_request');
       if (answer !== undefined) program.send({ type: 'extension_ui_response', id, ...answer });
-      await program.hear(({ type }) => type === 'agent_end');
+      await program.waitFor(({ type }) => type === 'agent_end');
       await program.end();
       const { event, door, details } = (await entries(here, '--event', 'approval')).at(-1) ?? {};
       return { event, door, tool: objectOf(details).tool };

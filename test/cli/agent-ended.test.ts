@@ -21,7 +21,7 @@ describe('the streams of an agent that stops', () => {
     const paths = [`/tasks/${taskId}/events`, '/sessions/s1/events'];
     const open = async (): Promise<readonly EventReader[]> => {
       const readers = await Promise.all(paths.map((path) => here.client().events(path)));
-      await Promise.all(readers.map((reader) => reader.hear(({ id }) => id !== undefined)));
+      await Promise.all(readers.map((reader) => reader.waitFor(({ id }) => id !== undefined)));
       return readers;
     };
     const ofDoor = await open();
@@ -48,7 +48,7 @@ describe('the streams of an agent that stops', () => {
     const taskId = await here.client().submit(ASKS);
     await here.client().until(taskId, 'waiting_approval');
     const reader = await here.client().events('/sessions/s1/events');
-    await reader.hear('snapshot');
+    await reader.waitFor('snapshot');
     const { body } = await here.client().get('/sessions/s1');
     expect(await here.polypod('rm', '--yes', String(body.podId))).toMatchObject({ code: 0 });
     await reader.ended;

@@ -13,7 +13,7 @@ import {
 } from '../protocols/tasks/seed-schemas.ts';
 import { type Answered, type Client, oddRequest, raw, STALLS, task } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
-import { call, says } from './daemon.ts';
+import { call, textAnswer } from './daemon.ts';
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 
@@ -51,12 +51,12 @@ async function statusOf(client: Client, taskId: string): Promise<JsonObject> {
 describe('the protocol, against the built program', () => {
   it('accepts every task type, and returns every status with its fields', async () => {
     const here = await agentSite([
-      says('Hello.'),
+      textAnswer('Hello.'),
       call('write', { path: 'a.txt', content: 'one\n' }),
-      says('Written.'),
+      textAnswer('Written.'),
       call('delegate', { role: 'developer', instructions: 'Say it.' }),
-      says('Said.'),
-      says('All done.'),
+      textAnswer('Said.'),
+      textAnswer('All done.'),
       STALLS,
     ]);
     await here.agent();
@@ -158,7 +158,7 @@ describe('the protocol, against the built program', () => {
   });
 
   it('answers every route as the OpenAPI document specifies, without undocumented fields', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     await here.agent();
     const ada = here.client(await here.newKey('--scope', 'admin', '--owner', 'ada'));
     const served = await ServedDocument.from(ada);
@@ -244,7 +244,7 @@ interface Asked {
 
 describe('protocol errors, against the built program', () => {
   it('have a status, an error code and a field, and the agent keeps running', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     here.configure('tasks: { limits: { requests_per_minute: 60, burst: 60 } }\n');
     await here.agent();
     const ada = here.client();

@@ -3,20 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { agentSite } from '../protocols/tasks/binary.ts';
 import { Client, task } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
-import { says } from './daemon.ts';
+import { textAnswer } from './daemon.ts';
 import { start } from './polypod.ts';
 
 describe('polypod task', () => {
   it('reports a denied command as denied, and lists tasks with their prompts', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     await here.agent();
     const run = (...args: readonly string[]) => here.polypod('task', ...args);
     const waiting = start(
       ['task', 'submit', '-t', 'command_execution', '-s', 's1', '--wait', 'rm -r build'],
       here.env,
     );
-    await waiting.hear('polypod task deny ');
-    const [, approvalId = ''] = /task deny (\S+)/.exec(waiting.heard().stderr) ?? [];
+    await waiting.waitForOutput('polypod task deny ');
+    const [, approvalId = ''] = /task deny (\S+)/.exec(waiting.output().stderr) ?? [];
     expect((await run('deny', approvalId, '--comment', 'Keep it.')).code).toBe(0);
     const { code, stderr, stdout } = await waiting.finished;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
 import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
 import { Client } from '../protocols/tasks/fixture.ts';
-import { says } from './daemon.ts';
+import { textAnswer } from './daemon.ts';
 import { start } from './polypod.ts';
 
 interface Listed {
@@ -33,7 +33,7 @@ describe('agents that were started in a daemon', () => {
   it('restart with it at the same address, after a kill and after a stop, until they are stopped; earlier tasks stay theirs', {
     timeout: 90_000,
   }, async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     let daemon = await here.serve();
     const config = join(here.home, 'agent-config.yaml');
     writeFileSync(config, 'name: two\nport: 0\ndirectory: project\n');
@@ -115,7 +115,7 @@ describe('agents that were started in a daemon', () => {
     expect((await begin(here, 'moved')).code).toBe(0);
     expect((await begin(here, 'lost', '--config', config)).code).toBe(0);
     const staying = start(['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'], here.env);
-    await staying.hear('"name":"fg"');
+    await staying.waitForOutput('"name":"fg"');
     const { url } = here.record('moved');
     daemon.child.kill('SIGKILL');
     await Promise.all([daemon.finished, staying.finished]);

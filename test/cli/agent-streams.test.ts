@@ -6,10 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText } from '../../src/sim/index.ts';
 import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
-import type { HeardEvent } from '../protocols/tasks/fixture.ts';
+import type { ReceivedEvent } from '../protocols/tasks/fixture.ts';
 import { task } from '../protocols/tasks/fixture.ts';
 import { type Told, WsClient } from '../protocols/tasks/ws-client.ts';
-import { says } from './daemon.ts';
+import { textAnswer } from './daemon.ts';
 
 /** An answer in many pieces. */
 const LONG: Answer = { parts: [{ text: generatedText(320) }], pace: { chunkSize: 4, delayMs: 20 } };
@@ -18,7 +18,7 @@ const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 60 } };
 
 describe('streams of an agent that is killed meanwhile', () => {
   it('add up to the log for every client, wherever the connection broke', async () => {
-    const here = await agentSite([UNFINISHED, LONG, says('After.')]);
+    const here = await agentSite([UNFINISHED, LONG, textAnswer('After.')]);
     let running = await here.agent();
     const port = new URL(here.record().url).port;
     const ada = here.client();
@@ -41,7 +41,7 @@ describe('streams of an agent that is killed meanwhile', () => {
 
     const lines = await joined;
     const whole = await ada.events('/sessions/s1/events?after=0');
-    await whole.hear(({ event, line }) => isLast(lineOf(event, line)));
+    await whole.waitFor(({ event, line }) => isLast(lineOf(event, line)));
     const log = whole.heard
       .filter(({ id }) => id !== undefined)
       .map(({ event, line, id }) => lineOf(event, line, id));
@@ -53,20 +53,20 @@ describe('streams of an agent that is killed meanwhile', () => {
 
 describe('many clients of one session', () => {
   it('all receive the same events', async () => {
-    const here = await agentSite([says('First.'), LONG]);
+    const here = await agentSite([textAnswer('First.'), LONG]);
     here.configure('tasks: { limits: { requests_per_minute: 60000, burst: 1000 } }\n');
     await here.agent();
     const ada = here.client();
     await ada.done(await ada.submit());
     const readers = await Promise.all(Array.from({ length: 200 }, () => ada.events('/sessions/s1/events')));
-    await Promise.all(readers.map((reader) => reader.hear('snapshot')));
+    await Promise.all(readers.map((reader) => reader.waitFor('snapshot')));
     expect(JSON.parse((await here.polypod('status', '--json')).stdout)).toMatchObject({
       doors: expect.arrayContaining([
         expect.objectContaining({ name: 'tasks', details: expect.objectContaining({ streams: 200 }) }),
       ]),
     });
     await ada.submit();
-    const ends = await Promise.all(readers.map((reader) => reader.hear('run_end')));
+    const ends = await Promise.all(readers.map((reader) => reader.waitFor('run_end')));
     const ids = readers.map((reader, at) => {
       const end = reader.heard.findIndex((event) => event === ends[at]);
       return reader.heard.slice(0, end + 1).map(({ id }) => id);
@@ -78,7 +78,7 @@ describe('many clients of one session', () => {
 
 describe('an agent with its own certificate', () => {
   it('is used over TLS from submission to the last event, by HTTP and WebSocket, and is found by the commands', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     const { cert, key } = selfSigned();
     writeFileSync(join(here.home, 'cert.pem'), cert);
     writeFileSync(join(here.home, 'key.pem'), key, { mode: 0o600 });
@@ -136,7 +136,7 @@ abstract class Pieces {
   }
 
   /** Connects after an id, hears until `enough` says so or the connection ends, and cuts it. */
-  protected abstract hear(
+  protected abstract waitFor(
     after: string,
     enough: (lines: readonly Line[]) => boolean,
   ): Promise<readonly Line[]>;
@@ -146,7 +146,7 @@ abstract class Pieces {
       const after = this.#heard.at(-1)?.id ?? '0';
       // Of different lengths, so that cuts come everywhere.
       const most = this.#pieces + (round % 7);
-      const lines = await this.hear(after, (some) => some.length >= most || some.some(isLast)).catch(
+      const lines = await this.waitFor(after, (some) => some.length >= most || some.some(isLast)).catch(
         () => [],
       );
       this.#heard.push(...lines);
@@ -163,28 +163,34 @@ abstract class Pieces {
 }
 
 class SsePieces extends Pieces {
-  protected async hear(after: string, enough: (lines: readonly Line[]) => boolean): Promise<readonly Line[]> {
+  protected async waitFor(
+    after: string,
+    enough: (lines: readonly Line[]) => boolean,
+  ): Promise<readonly Line[]> {
     const reader = await this.here.client().events('/sessions/s1/events', { 'last-event-id': after });
     const lines = (): readonly Line[] => reader.heard.flatMap(placed);
-    await reader.hear(() => enough(lines())).catch(() => {});
+    await reader.waitFor(() => enough(lines())).catch(() => {});
     reader.cut();
     return lines();
   }
 }
 
-function placed({ id, event, line }: HeardEvent): readonly Line[] {
+function placed({ id, event, line }: ReceivedEvent): readonly Line[] {
   return id === undefined ? [] : [lineOf(event, line, id)];
 }
 
 class WsPieces extends Pieces {
-  protected async hear(after: string, enough: (lines: readonly Line[]) => boolean): Promise<readonly Line[]> {
+  protected async waitFor(
+    after: string,
+    enough: (lines: readonly Line[]) => boolean,
+  ): Promise<readonly Line[]> {
     const { url } = this.here.record();
     const socket = new WsClient(url, ['polypod', `bearer.${this.here.client().key}`]);
     await socket.opened;
     await socket.ask('subscribe', { sessionId: 's1', after });
     const lines = (): readonly Line[] =>
       socket.heard.flatMap((line) => (line.id === undefined ? [] : [lineOf(line.event, line, line.id)]));
-    await socket.hear(() => enough(lines())).catch(() => {});
+    await socket.waitFor(() => enough(lines())).catch(() => {});
     socket.socket.terminate();
     return lines();
   }

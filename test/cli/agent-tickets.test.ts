@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSite } from '../protocols/tasks/binary.ts';
-import { says } from './daemon.ts';
+import { textAnswer } from './daemon.ts';
 import { temporaryDirectory } from './polypod.ts';
 
 /** A browser that is installed, if there is one. */
@@ -23,7 +23,7 @@ describe('a page in a browser', () => {
     'follows a task and its session by EventSource with tickets, which no log has',
     { timeout: 60_000 },
     async () => {
-      const here = await agentSite([says('One.'), says('Two.')]);
+      const here = await agentSite([textAnswer('One.'), textAnswer('Two.')]);
       const page = await pageServer();
       here.configure(`tasks: { origins: ["${page.url}"] }\n`);
       await here.agentWith({ POLYPOD_LOG_LEVEL: 'debug' });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSite, endLater } from '../protocols/tasks/binary.ts';
-import { says } from './daemon.ts';
+import { textAnswer } from './daemon.ts';
 import { polypod, start } from './polypod.ts';
 
 interface Started {
@@ -20,7 +20,7 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 describe('polypod agent', () => {
   it('starts in its own process, answers, is listed, and stops', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     const config = join(here.home, 'agent-config.yaml');
     writeFileSync(config, 'name: helper\nport: 0\ndirectory: project\nmode: read-only\n');
     const begun = await here.polypod('agent', 'start', '--config', config, '--json');
@@ -71,7 +71,7 @@ describe('polypod agent', () => {
   });
 
   it('uses the running daemon beside other agents, and does not stop it', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     const daemon = await here.serve();
     expect((await here.polypod('status')).stdout).toContain('tasks off');
     for (const name of ['one', 'two']) {
@@ -96,8 +96,8 @@ describe('polypod agent', () => {
     const daemon = await here.serve();
     const wish = ['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'];
     const staying = start(wish, here.env);
-    await staying.hear('"name":"fg"');
-    expect(JSON.parse(staying.heard().stdout)).toMatchObject({ process: 'daemon', pid: daemon.child.pid });
+    await staying.waitForOutput('"name":"fg"');
+    expect(JSON.parse(staying.output().stdout)).toMatchObject({ process: 'daemon', pid: daemon.child.pid });
     expect((await here.polypod('agent', 'status', 'fg')).code).toBe(0);
     staying.child.kill('SIGINT');
     expect((await staying.finished).code).toBe(0);
@@ -105,14 +105,14 @@ describe('polypod agent', () => {
     expect((await here.polypod('status')).code).toBe(0);
 
     const other = start(wish, here.env);
-    await other.hear('"name":"fg"');
+    await other.waitForOutput('"name":"fg"');
     await here.polypod('agent', 'stop', 'fg');
     expect(await other.finished).toMatchObject({
       code: 0,
       stderr: 'polypod agent: fg was closed by another client\n',
     });
     const left = start(wish, here.env);
-    await left.hear('"name":"fg"');
+    await left.waitForOutput('"name":"fg"');
     daemon.child.kill('SIGKILL');
     expect(await left.finished).toMatchObject({
       code: 3,
@@ -121,7 +121,7 @@ describe('polypod agent', () => {
   });
 
   it('receives its first task, and reads its settings from the environment', async () => {
-    const here = await agentSite([says('Ready.')]);
+    const here = await agentSite([textAnswer('Ready.')]);
     const env = { ...here.env, POLYPOD_AGENT_PORT: '0' };
     const run = (...args: readonly string[]) => polypod(args, { env });
     const { stdout, code } = await run('agent', 'start', '--prompt', 'Get ready.', '--json');
@@ -151,7 +151,7 @@ describe('polypod agent', () => {
     expect((await here.polypod('agent', 'stop')).stderr).toContain('had already ended');
     expect((await here.polypod('agent', 'list')).stdout).toBe('');
     const running = await here.agent();
-    expect(JSON.parse(running.heard().stdout)).toMatchObject({
+    expect(JSON.parse(running.output().stdout)).toMatchObject({
       pid: running.child.pid,
       agent: { name: 'polypod', url: here.record().url, process: 'own' },
     });
@@ -276,7 +276,7 @@ describe('polypod agent start rejects', () => {
 
 describe('polypod serve and the tasks door', () => {
   it('opens it at the configured address, with keys from the environment', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     here.configure(
       'tasks: { name: served, port: 0, keys: [{ env: CI_KEY, owner: ci, scopes: [submit, read] }] }\n',
     );

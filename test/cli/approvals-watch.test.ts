@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, heard, isType, says, type Site, site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, type Site, site } from './daemon.ts';
 import { type Running, start } from './polypod.ts';
 
 /** A session that asks whether it may run a command; the id of the question. */
@@ -7,7 +7,7 @@ async function asking(here: Site, name: string): Promise<{ readonly id: string; 
   const session = (await here.polypod('new', '--name', name, '--cwd', here.project)).stdout.trim();
   const pod = await here.pod(session);
   await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Go' }] });
-  const event = await heard(pod, isType('approval-request'));
+  const event = await waitForEvent(pod, isType('approval-request'));
   return { id: event.type === 'approval-request' ? event.approval.approvalId : '', session };
 }
 
@@ -19,18 +19,18 @@ it('watch prints pending, new and settled approvals as JSON lines', async () => 
   const here = await site([
     call('bash', { command: 'node -e 1' }),
     call('bash', { command: 'node -e 2' }),
-    says('One.'),
-    says('Two.'),
+    textAnswer('One.'),
+    textAnswer('Two.'),
   ]);
   await here.serve();
   const before = await asking(here, 'Before');
   const watching = watch(here, '--json');
-  await watching.hear(before.id);
+  await watching.waitForOutput(before.id);
   const after = await asking(here, 'After');
-  await watching.hear(after.id);
+  await watching.waitForOutput(after.id);
   await here.polypod('approvals', 'approve', before.id);
   await here.polypod('approvals', 'deny', after.id, '-m', 'No.');
-  await watching.hear('"comment":"No."');
+  await watching.waitForOutput('"comment":"No."');
   watching.child.kill('SIGINT');
   const { code, stdout } = await watching.finished;
   expect(code).toBe(0);
@@ -59,10 +59,10 @@ it('watch prints the complete call for people, also of a withdrawn approval', as
   await here.serve();
   const watching = watch(here);
   const { id, session } = await asking(here, 'Mine');
-  await watching.hear('asked');
+  await watching.waitForOutput('asked');
   await here.polypod('sessions', 'interrupt', session);
-  await watching.hear('cancelled');
-  expect(watching.heard().stdout).toMatch(
+  await watching.waitForOutput('cancelled');
+  expect(watching.output().stdout).toMatch(
     new RegExp(
       `^asked +${id} +Mine +bash\\n  command: node -e 1\\ncancelled ${id} +Mine +bash +.*node -e 1\\n$`,
     ),
@@ -74,7 +74,7 @@ it('watch exits with an error when the daemon ends', async () => {
   await here.serve();
   const watching = watch(here);
   const { id } = await asking(here, 'Mine');
-  await watching.hear(id);
+  await watching.waitForOutput(id);
   await here.polypod('stop');
   expect(await watching.finished).toMatchObject({
     code: 3,

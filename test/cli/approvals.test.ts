@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { call, heard, isType, says, type Site, site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, type Site, site } from './daemon.ts';
 
 /** Its end is what matters, and stands where titles are cut. */
 const COMMAND = `touch z1\n${'true && '.repeat(60)}touch the-end`;
@@ -12,12 +12,12 @@ interface Asking extends Site {
 }
 
 async function asking(): Promise<Asking> {
-  const here = await site([call('bash', { command: COMMAND, timeout: 5 }), says('Done.')]);
+  const here = await site([call('bash', { command: COMMAND, timeout: 5 }), textAnswer('Done.')]);
   await here.serve();
   const session = (await here.polypod('new', '--name', 'demo', '--cwd', here.project)).stdout.trim();
   const pod = await here.pod(session);
   await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Go' }] });
-  const event = await heard(pod, isType('approval-request'));
+  const event = await waitForEvent(pod, isType('approval-request'));
   return { ...here, session, id: event.type === 'approval-request' ? event.approval.approvalId : '' };
 }
 
@@ -47,7 +47,7 @@ describe('the complete call is shown', () => {
     const { code, stderr } = await here.polypod('approvals', 'approve', here.id);
     expect(code).toBe(0);
     expect(stderr.startsWith(`polypod: approving bash\n${CALL}polypod: approved ${here.id}`)).toBe(true);
-    await heard(await here.pod(here.session), isType('run-end'));
+    await waitForEvent(await here.pod(here.session), isType('run-end'));
     expect(existsSync(join(here.project, 'the-end'))).toBe(true);
   });
 

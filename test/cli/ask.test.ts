@@ -120,7 +120,7 @@ describe('polypod ask', () => {
   it('cancels cleanly on Ctrl-C', async () => {
     const server = await sim([{ parts: [{ text: generatedText(5000) }], pace: { delayMs: 20 } }]);
     const running = start(['ask', 'Go on'], anthropicAt(server.url));
-    await running.hear('a simulated');
+    await running.waitForOutput('a simulated');
     running.child.kill('SIGINT');
     const { code, stdout, stderr } = await running.finished;
     expect(code).toBe(130);
@@ -131,7 +131,7 @@ describe('polypod ask', () => {
   it('exits quietly when its reader closes the pipe', async () => {
     const server = await sim([{ parts: [{ text: generatedText(200_000) }] }]);
     const running = start(['ask', 'Go on'], anthropicAt(server.url));
-    await running.hear('a simulated');
+    await running.waitForOutput('a simulated');
     running.child.stdout.destroy();
     const { code, stderr } = await running.finished;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

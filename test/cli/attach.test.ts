@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
-import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-fixture.ts';
-import { heard, isType, site, type Site } from './daemon.ts';
+import { answer, calling, has, isIdle, newHome, openChat, submit, shellIn, startIn } from './chat-fixture.ts';
+import { waitForEvent, isType, site, type Site } from './daemon.ts';
 import { polypod, start } from './polypod.ts';
 import { hasTmux } from '../terminal/tmux.ts';
 
@@ -50,10 +50,10 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await pane.see(isIdle);
     expect(pane.all()).toContain('· bob approved through pod: bash node -e 0');
     expect(has('y yes, once')(pane.screen())).toBe(false);
-    await say(pane, calling('bash', { command: 'node -e 1' }, 'mine too'));
+    await submit(pane, calling('bash', { command: 'node -e 1' }, 'mine too'));
     await answer(pane, 'y');
     await pane.see((lines) => lines.includes('mine too'));
-    const { by, door } = (await heard(
+    const { by, door } = (await waitForEvent(
       await place.pod(id),
       (event) => event.type === 'approval-response' && event.by !== 'bob',
     )) as { by?: string; door?: string };
@@ -62,7 +62,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
 
   test('shows a cancel by another client, and exiting cancels nothing', async () => {
     const { place, pane, bob } = await shared();
-    await say(pane, 'talk [[sim deltas=3000 delay=10]]');
+    await submit(pane, 'talk [[sim deltas=3000 delay=10]]');
     await pane.see(has('answering'));
     await bob.cancel();
     await pane.see(has('· cancelled by bob through pod'));
@@ -79,7 +79,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     const pane = await shellIn(place, 80, 50);
     startIn(pane, 'attach steady');
     await pane.see(isIdle);
-    await say(pane, 'before [[sim text=before-said]]');
+    await submit(pane, 'before [[sim text=before-said]]');
     await pane.see((lines) => lines.includes('before-said'));
     await pane.see(isIdle);
     first.child.kill('SIGKILL');
@@ -92,7 +92,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
       { by: 'bob', door: 'control' },
     );
     await pane.see((lines) => lines.includes('after-said'));
-    await say(pane, 'mine [[sim text=mine-said]]');
+    await submit(pane, 'mine [[sim text=mine-said]]');
     await pane.see((lines) => lines.includes('mine-said'));
     for (const text of ['before-said', 'after-said', 'mine-said'])
       expect(pane.all().filter((line) => line === text)).toHaveLength(1);
@@ -103,13 +103,13 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   test('attaches to a chat in another terminal without a daemon', async () => {
     const home = newHome();
     const chat = await openChat(home, '--name live');
-    await say(chat, 'hello [[sim text=first-said]]');
+    await submit(chat, 'hello [[sim text=first-said]]');
     await chat.see((lines) => lines.includes('first-said'));
     const other = await shellIn({ ...home, env: { ...home.env, USER: 'bob' } });
     startIn(other, 'attach live');
     await other.see(isIdle);
     expect(other.screen()).toContain('first-said');
-    await say(other, calling('bash', { command: 'node -e 0' }, 'second-said'));
+    await submit(other, calling('bash', { command: 'node -e 0' }, 'second-said'));
     await chat.see(has('· bob through terminal:'));
     await chat.see(has('y yes, once'));
     await answer(chat, 'y');
@@ -130,13 +130,13 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     const pane = await shellIn(place);
     startIn(pane, 'attach away');
     await pane.see(isIdle);
-    await say(pane, 'talk [[sim deltas=3000 delay=10]]');
+    await submit(pane, 'talk [[sim deltas=3000 delay=10]]');
     await pane.see(has('answering'));
     daemon.child.kill('SIGKILL');
     await pane.see(has('the connection is lost'));
     await pane.see((lines) => lines.at(-1)?.includes('· away') === true);
     expect(has('answering')(pane.screen())).toBe(false);
-    await say(pane, 'while down');
+    await submit(pane, 'while down');
     await pane.see(has('the daemon closed the connection'));
     await pane.see((lines) => lines.includes('> while down'));
     await place.serve();
@@ -171,14 +171,14 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     const pane = await shellIn(place);
     startIn(pane, 'chat --name guest');
     await pane.see(isIdle);
-    await say(pane, 'talk [[sim deltas=300 delay=10]]');
+    await submit(pane, 'talk [[sim deltas=300 delay=10]]');
     await pane.see(has('answering'));
     pane.press('C-d');
     await pane.see(has('the run continues; polypod attach guest returns to it'));
     await pane.see((lines) => lines.at(-1) === '$');
     const { stdout } = await place.polypod('ls', '--json');
     const [{ id }] = JSON.parse(stdout) as [{ id: string }];
-    const end = await heard(await place.pod(id), isType('run-end'));
+    const end = await waitForEvent(await place.pod(id), isType('run-end'));
     expect(end).toMatchObject({ outcome: { status: 'finished' } });
   });
 });
@@ -188,7 +188,7 @@ async function ownChat() {
   const home = newHome();
   const args = ['chat', '--offline', '--name', 'owned', 'one [[sim text=first-said]]'];
   const owner = start(args, home.env);
-  await owner.hear('\nfirst-said\n');
+  await owner.waitForOutput('\nfirst-said\n');
   const [{ id }] = JSON.parse((await polypod(['ls', '--json'], { env: home.env })).stdout) as [
     { id: string },
   ];
@@ -217,7 +217,7 @@ describe('polypod attach without a terminal', () => {
     const approvalId = await asked(bob);
     const watcher = start(['attach', '--plain', 'left'], place.env);
     watcher.child.stdin.end();
-    await watcher.hear('no one can answer here: the approval stays pending');
+    await watcher.waitForOutput('no one can answer here: the approval stays pending');
     const waiting = JSON.parse((await place.polypod('approvals', '--json')).stdout) as unknown[];
     expect(waiting).toHaveLength(1);
     await bob.decide(approvalId, 'approve');
@@ -233,8 +233,8 @@ describe('polypod attach without a terminal', () => {
     const id = await newPod(place, 'mine');
     const watcher = start(['attach', 'mine'], place.env);
     watcher.child.stdin.end(`${calling('bash', { command: 'node -e 0' }, 'all done')}\n`);
-    await watcher.hear('no one can answer here: the approval stays pending');
-    const { approval } = (await heard(await place.pod(id), isType('approval-request'))) as {
+    await watcher.waitForOutput('no one can answer here: the approval stays pending');
+    const { approval } = (await waitForEvent(await place.pod(id), isType('approval-request'))) as {
       approval: { approvalId: string };
     };
     await (await bobAt(place, id)).decide(approval.approvalId, 'deny');
@@ -249,12 +249,12 @@ describe('polypod attach without a terminal', () => {
     const place = await site();
     await place.serve();
     const chat = start(['chat', 'talk [[sim deltas=5000 delay=10]]'], place.env);
-    await chat.hear('❯ talk');
+    await chat.waitForOutput('❯ talk');
     chat.child.kill('SIGINT');
     expect((await chat.finished).code).toBe(130);
     const { stdout } = await place.polypod('ls', '--json');
     const [{ id }] = JSON.parse(stdout) as [{ id: string }];
-    expect(await heard(await place.pod(id), isType('run-end'))).toMatchObject({
+    expect(await waitForEvent(await place.pod(id), isType('run-end'))).toMatchObject({
       outcome: { status: 'cancelled' },
     });
   });
@@ -262,7 +262,7 @@ describe('polypod attach without a terminal', () => {
   it('exits with the next step when the process that has the session open dies', async () => {
     const { home, owner, id } = await ownChat();
     const attached = start(['attach', 'owned'], home.env);
-    await attached.hear('first-said');
+    await attached.waitForOutput('first-said');
     owner.child.kill('SIGKILL');
     const { code, stdout } = await attached.finished;
     expect(code).toBe(3);
@@ -285,7 +285,7 @@ describe('polypod attach without a terminal', () => {
     expect(boxed).toMatchObject({ code: 2, stdout: '' });
     expect(boxed.stderr).toContain('is open in another process, where --sandbox has no effect');
     expect(again.stdout).toContain('second-said');
-    await owner.hear('bob through terminal:');
+    await owner.waitForOutput('bob through terminal:');
     expect(await polypod(['run', '--offline', '--resume', 'owned', 'Go'], { env: home.env })).toMatchObject({
       code: 2,
       stderr: `polypod run: the session ${id} is open in process ${owner.child.pid}: polypod attach ${id} joins it there\n`,

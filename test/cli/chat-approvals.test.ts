@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/sim/index.ts';
-import { answer, has, isIdle, say, shellIn, startIn } from './chat-fixture.ts';
-import { says, type Site, site } from './daemon.ts';
+import { answer, has, isIdle, submit, shellIn, startIn } from './chat-fixture.ts';
+import { textAnswer, type Site, site } from './daemon.ts';
 import { hasTmux, type Pane } from '../terminal/tmux.ts';
 
 /** Commands that have to be asked about, each of which leaves a file behind. */
@@ -32,9 +32,9 @@ const asks = (text: string) => (lines: readonly string[]) => {
 
 describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
   test('appear one at a time in call order, and y approves the shown call', async () => {
-    const here = await site([calls(slow('one'), making('two'), making('three')), says('all done')]);
+    const here = await site([calls(slow('one'), making('two'), making('three')), textAnswer('all done')]);
     const pane = await chatting(here);
-    await say(pane, 'go');
+    await submit(pane, 'go');
     await pane.see(asks('? 1 of 3 · bash node -e 0 > one.txt'));
     const first = pane.all().join('\n');
     expect(first).toContain('? 1 of 3 · bash wants to run: node -e 0 > one.txt');
@@ -68,10 +68,10 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
   });
 
   test('keys typed before a question, or for a settled one, answer nothing', async () => {
-    const here = await site([calls(making('one'), making('two')), says('all done')]);
+    const here = await site([calls(making('one'), making('two')), textAnswer('all done')]);
     await here.serve('--quiet');
     const pane = await chatting(here);
-    await say(pane, 'go');
+    await submit(pane, 'go');
     // Typed as fast as a terminal can: none of it answers what comes up meanwhile.
     pane.type('y'.repeat(40));
     await pane.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
@@ -96,13 +96,13 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
   });
 
   test('look the same to every attached client, and the first decision counts', async () => {
-    const here = await site([calls(making('one'), making('two')), says('all done')]);
+    const here = await site([calls(making('one'), making('two')), textAnswer('all done')]);
     await here.serve('--quiet');
     const { id } = JSON.parse((await here.polypod('new', '--json', '--cwd', here.project)).stdout) as {
       id: string;
     };
     const [one, two] = [await chatting(here, `attach ${id}`), await chatting(here, `attach ${id}`)];
-    await say(one, 'go');
+    await submit(one, 'go');
     await two.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
     await one.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
     await answer(two, 'y');
@@ -118,7 +118,7 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
 
 describe.runIf(hasTmux)('the approvals of one turn in polypod run', () => {
   test('appear one at a time in call order, with their number, and earlier input is not an answer', async () => {
-    const here = await site([calls(slow('one'), making('two')), says('all done')]);
+    const here = await site([calls(slow('one'), making('two')), textAnswer('all done')]);
     const pane = await shellIn(here, 90, 40);
     startIn(pane, 'run go');
     // Before anything is asked: a whole line, and a line that is not ended.

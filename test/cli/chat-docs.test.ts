@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
-import { answer, has, isIdle, say, shellIn, startIn } from './chat-fixture.ts';
-import { call, says, site } from './daemon.ts';
+import { answer, has, isIdle, submit, shellIn, startIn } from './chat-fixture.ts';
+import { call, textAnswer, site } from './daemon.ts';
 import { hasTmux } from '../terminal/tmux.ts';
 
 const PAGE = readFileSync('docs/chat.md', 'utf8');
@@ -36,13 +36,13 @@ describe.runIf(hasTmux)('the screens in docs/chat.md match the program', () => {
         ],
       },
       call('bash', { command: 'node greet.js' }),
-      says(ANSWER),
+      textAnswer(ANSWER),
     ]);
     writeFileSync(join(place.project, 'greet.js'), "const name = 'ada';\nconsole.log('hi', name);\n");
     const pane = await shellIn(place);
     startIn(pane, 'chat --model anthropic/claude-sonnet-5');
     await pane.see(isIdle);
-    await say(pane, 'Make the greeting friendlier, and try it.');
+    await submit(pane, 'Make the greeting friendlier, and try it.');
     await pane.see(has('y yes, once'));
     expect(comparable(pane.screen())).toEqual(shown('question'));
     await answer(pane, 'y');
@@ -54,7 +54,7 @@ describe.runIf(hasTmux)('the screens in docs/chat.md match the program', () => {
   test('a pod that another client controls', async () => {
     const place = await site([
       call('bash', { command: 'node -p process.version' }),
-      says('It is a recent one.'),
+      textAnswer('It is a recent one.'),
     ]);
     await place.serve();
     const { stdout } = await place.polypod('new', '--name', 'shared', '--model', 'anthropic/claude-sonnet-5');

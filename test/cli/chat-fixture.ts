@@ -47,7 +47,7 @@ export async function openChat(home: Home, args = '', columns = 80, rows = 24): 
 }
 
 /** Types a text, sees it in the input, and sends it. */
-export async function say(pane: Pane, text: string): Promise<void> {
+export async function submit(pane: Pane, text: string): Promise<void> {
   pane.type(text);
   await pane.see((lines) => unbroken(lines.join('')).includes(unbroken(text).slice(-16)));
   pane.press('Enter');

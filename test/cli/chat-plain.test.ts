@@ -75,7 +75,7 @@ describe('polypod chat without a terminal', () => {
     const args = ['chat', '--offline', '--cwd', home.project];
     const first = start([...args, '--name', 'kept'], home.env);
     first.child.stdin.write(lines(calling('bash', { command: 'node -e 0 > made.txt' }, 'done at last')));
-    await first.hear('? bash wants to run');
+    await first.waitForOutput('? bash wants to run');
     first.child.kill('SIGKILL');
     await first.finished;
     const resume = (input: string) =>
@@ -105,9 +105,9 @@ describe('polypod chat without a terminal', () => {
 
   it('is cancelled by an interrupt', async () => {
     const home = newHome();
-    const { child, hear, finished } = start(['chat', '--offline', '--cwd', home.project], home.env);
+    const { child, waitForOutput, finished } = start(['chat', '--offline', '--cwd', home.project], home.env);
     child.stdin.write('talk [[sim deltas=5000 delay=10]]\n');
-    await hear('❯ talk');
+    await waitForOutput('❯ talk');
     child.kill('SIGINT');
     expect((await finished).code).toBe(130);
   });

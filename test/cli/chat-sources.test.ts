@@ -14,7 +14,7 @@ import {
   remotePod,
 } from '../../src/control/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
-import { BOB, say, stage } from '../pod/fixture.ts';
+import { BOB, promptCommand, hostFixture } from '../pod/fixture.ts';
 
 const ME = { by: 'ada', door: 'cli' };
 const silence = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -88,7 +88,7 @@ const call = (command: string): Answer => ({
 });
 
 async function published(script: readonly Answer[]) {
-  const { host, cwd, directory } = await stage(script);
+  const { host, cwd, directory } = await hostFixture(script);
   const path = join(directory, 'run', 'control.sock');
   const models = { choose: () => Promise.reject(new Error('no model is chosen here')) };
   const server = await listenForControl({
@@ -121,7 +121,7 @@ describe('the same pod, watched in process and through a control socket', () => 
     const [here, there] = [new Watcher(pod), new Watcher(remote)];
     await here.until(() => true);
     await there.until(() => true);
-    await pod.handle(say('go'), BOB);
+    await pod.handle(promptCommand('go'), BOB);
     const { approvals } = await there.until(({ approvals }) => approvals.length > 0);
     await remote.handle({ type: 'prompt', content: [{ type: 'text', text: 'then' }], whenBusy: 'follow-up' });
     await there.until(({ queue }) => queue.length === 1);
@@ -160,9 +160,9 @@ describe('the same pod, watched in process and through a control socket', () => 
     ]);
     const first = new Watcher(pod);
     await first.until(() => true);
-    await pod.handle(say('one'), BOB);
+    await pod.handle(promptCommand('one'), BOB);
     await first.until(({ lastRun, state }) => lastRun !== undefined && state === 'idle');
-    await pod.handle(say('two'), BOB);
+    await pod.handle(promptCommand('two'), BOB);
     await first.until(({ approvals }) => approvals.length > 0);
     const [here, there] = [new Watcher(pod), new Watcher(remote)];
     await here.until(({ approvals }) => approvals.length > 0);

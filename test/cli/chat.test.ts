@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { displayWidth } from '../../src/terminal/width.ts';
 import { generatedText } from '../../src/sim/index.ts';
-import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-fixture.ts';
+import { answer, calling, has, isIdle, newHome, openChat, submit, shellIn, startIn } from './chat-fixture.ts';
 import { hasTmux, type Pane } from '../terminal/tmux.ts';
 
 const counting = (lines: readonly string[], text: string) =>
@@ -12,7 +12,7 @@ const counting = (lines: readonly string[], text: string) =>
 /** A chat after an answer that filled the screen. A screen that is not full loses its first rows to tmux's history. */
 async function openChatOnFullScreen(): Promise<Pane> {
   const pane = await openChat(newHome());
-  await say(pane, 'hi [[sim deltas=300 delay=0]]');
+  await submit(pane, 'hi [[sim deltas=300 delay=0]]');
   await pane.see((lines) => /· idle +\S+ tokens$/.test(lines.at(-1) ?? ''));
   return pane;
 }
@@ -39,7 +39,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     const home = newHome();
     writeFileSync(join(home.project, 'notes.txt'), 'alpha\nbeta\n');
     const pane = await openChat(home);
-    await say(
+    await submit(
       pane,
       'change it [[sim thinking=\'beta must go\' tool=edit args=\'{"path":"notes.txt","old":"beta","new":"gamma"}\' text=\'**Done**: it says *gamma* now.\']]',
     );
@@ -60,7 +60,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('many resizes during an answer neither duplicate nor remove output', async () => {
     const pane = await openChatOnFullScreen();
     // The answer fits the screen at every width: what scrolls out of it while it is live cannot be erased.
-    await say(pane, 'talk [[sim deltas=20 delay=100]]');
+    await submit(pane, 'talk [[sim deltas=20 delay=100]]');
     await pane.see(has('answering'));
     for (const columns of [90, 40, 88, 40, 86, 40, 84, 40, 82, 40, 81, 80]) pane.resize(columns, 24);
     await pane.see(isIdle);
@@ -69,7 +69,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
 
   test('resizes that are drawn one by one neither duplicate nor remove output', async () => {
     const pane = await openChatOnFullScreen();
-    await say(pane, 'talk [[sim deltas=2 delay=3000]]');
+    await submit(pane, 'talk [[sim deltas=2 delay=3000]]');
     await pane.see(has('answering'));
     for (const columns of [90, 50, 88, 50, 86, 50, 84, 50, 82, 50, 81, 80]) {
       pane.resize(columns, 24);
@@ -83,7 +83,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('y answers an approval once', async () => {
     const home = newHome();
     const pane = await openChat(home);
-    await say(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'made it'));
+    await submit(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'made it'));
     await pane.see(has('? bash wants to run'));
     expect(existsSync(join(home.project, 'made.txt'))).toBe(false);
     await answer(pane, 'y');
@@ -96,7 +96,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('n denies a call with a comment, which the model receives', async () => {
     const home = newHome();
     const pane = await openChat(home);
-    await say(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'as you wish'));
+    await submit(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'as you wish'));
     await answer(pane, 'n');
     await pane.see(has('What should it do instead?'));
     pane.type('use the write tool');
@@ -106,7 +106,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.all()).toContain('· denied: bash node -e "1" > made.txt (use the write tool)');
     expect(pane.all().join('\n')).toMatch(/⊘ .* denied/);
     expect(existsSync(join(home.project, 'made.txt'))).toBe(false);
-    await say(pane, '/export out.md');
+    await submit(pane, '/export out.md');
     await pane.see(has('written to'));
     expect(readFileSync(join(home.project, 'out.md'), 'utf8')).toContain('use the write tool');
   });
@@ -114,11 +114,11 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('always applies to the session: the second call needs no approval', async () => {
     const home = newHome();
     const pane = await openChat(home);
-    await say(pane, calling('bash', { command: 'node -e "0" first' }, 'one'));
+    await submit(pane, calling('bash', { command: 'node -e "0" first' }, 'one'));
     await pane.see(has('always means: bash node'));
     await answer(pane, 'a');
     await pane.see((lines) => lines.includes('one'));
-    await say(pane, calling('bash', { command: 'node -e "0" first' }, 'two'));
+    await submit(pane, calling('bash', { command: 'node -e "0" first' }, 'two'));
     await pane.see((lines) => lines.includes('two'));
     expect(pane.all()).toContain('· approved, also for the rest of this session: bash node -e "0" first');
     expect(counting(pane.all(), '? bash wants to run')).toBe(1);
@@ -127,12 +127,12 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('a call can be edited before it runs, and an error in it is shown', async () => {
     const home = newHome();
     const pane = await openChat(home);
-    await say(pane, calling('bash', { command: 'node -e 1 wrong' }, 'ran it'));
+    await submit(pane, calling('bash', { command: 'node -e 1 wrong' }, 'ran it'));
     await answer(pane, 'e');
     await pane.see(has('"command": "node -e 1 wrong"'));
     pane.press('C-c');
     await pane.see(isIdle);
-    await say(pane, calling('bash', { command: 'node -e 2 wrong' }, 'ran it'));
+    await submit(pane, calling('bash', { command: 'node -e 2 wrong' }, 'ran it'));
     await answer(pane, 'e');
     await pane.see(has('"command": "node -e 2 wrong"'));
     pane.press('BSpace');
@@ -150,21 +150,21 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
 
   test('/questions shows a deferred approval again', async () => {
     const pane = await openChat(newHome());
-    await say(pane, calling('bash', { command: 'node -e 1' }, 'ran it'));
+    await submit(pane, calling('bash', { command: 'node -e 1' }, 'ran it'));
     await pane.see(has('y yes, once'));
     pane.press('Escape');
     await pane.see(has('deferred: /questions shows it again'));
     await pane.see((lines) => !has('y yes, once')(lines));
-    await say(pane, '/questions');
+    await submit(pane, '/questions');
     await answer(pane, 'y');
     await pane.see(has('ran it'));
   });
 
   test('ctrl-c cancels the run, and queued messages return to the input', async () => {
     const pane = await openChat(newHome());
-    await say(pane, 'talk [[sim deltas=2000 delay=10]]');
+    await submit(pane, 'talk [[sim deltas=2000 delay=10]]');
     await pane.see(has('answering'));
-    await say(pane, 'stop that please');
+    await submit(pane, 'stop that please');
     await pane.see(has('↳ steers: stop that please'));
     pane.type('and then rest');
     await pane.see(has('> and then rest'));
@@ -183,9 +183,9 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('a message during a run steers it before its next turn', async () => {
     const home = newHome();
     const pane = await openChat(home, '--mode full-access');
-    await say(pane, calling('bash', { command: 'until [ -e go ]; do sleep 0.05; done' }, 'finished'));
+    await submit(pane, calling('bash', { command: 'until [ -e go ]; do sleep 0.05; done' }, 'finished'));
     await pane.see(has('● until'));
-    await say(pane, 'say hello [[sim text=steered]]');
+    await submit(pane, 'say hello [[sim text=steered]]');
     await pane.see(has('↳ steers: say hello'));
     writeFileSync(join(home.project, 'go'), '');
     await pane.see((lines) => lines.includes('steered'));
@@ -196,7 +196,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('resumes an earlier session by --continue, by name, and from a list', async () => {
     const home = newHome();
     const pane = await openChat(home, '--name first-one');
-    await say(pane, 'remember the heron [[sim text=kept]]');
+    await submit(pane, 'remember the heron [[sim text=kept]]');
     await pane.see((lines) => lines.includes('kept'));
     await pane.see(isIdle);
     pane.press('C-d');
@@ -225,32 +225,32 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     const home = newHome();
     const pane = await openChat(home);
     for (const word of ['one', 'two']) {
-      await say(pane, `${word} [[sim text=${word}-said]]`);
+      await submit(pane, `${word} [[sim text=${word}-said]]`);
       await pane.see((lines) => lines.includes(`${word}-said`));
       await pane.see(isIdle);
     }
-    await say(pane, '/branch');
+    await submit(pane, '/branch');
     await pane.see(has('1  one [[sim text=one-said]]'));
-    await say(pane, '/branch 2');
+    await submit(pane, '/branch 2');
     await pane.see(has('> two [[sim text=two-said]]'));
     pane.press('C-c');
-    await say(pane, '/name the-first');
+    await submit(pane, '/name the-first');
     await pane.see(has('the name is now the-first'));
-    await say(pane, '/fork');
+    await submit(pane, '/fork');
     await pane.see((lines) => lines.at(-1)?.startsWith('sim/offline') === true);
-    await say(pane, '/name the-second');
+    await submit(pane, '/name the-second');
     await pane.see((lines) => lines.at(-1)?.startsWith('the-second') === true);
-    await say(pane, '/resume the-first');
+    await submit(pane, '/resume the-first');
     await pane.see((lines) => lines.at(-1)?.startsWith('the-first') === true);
-    await say(pane, '/mode read-only');
+    await submit(pane, '/mode read-only');
     await pane.see((lines) => lines.at(-1)?.includes('read-only') === true);
   });
 
   test('runs a shell command of the user, and ctrl-c cancels it', async () => {
     const pane = await openChat(newHome());
-    await say(pane, '!echo $((40 + 2))');
+    await submit(pane, '!echo $((40 + 2))');
     await pane.see((lines) => lines.includes('  42'));
-    await say(pane, '!!sleep 1000');
+    await submit(pane, '!!sleep 1000');
     await pane.see(has('● !! sleep 1000'));
     pane.press('C-c');
     await pane.see(has('■ !! sleep 1000 cancelled'));
@@ -259,7 +259,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('wide characters stay within 80 columns after resizes', async () => {
     const pane = await openChat(newHome());
     const text = '日本語のとても長い文章です。ภาษาไทยก็มีด้วย。👩‍👩‍👧‍👦と🇯🇵も。'.repeat(4);
-    await say(pane, `言って [[sim text='${text}' size=3]]`);
+    await submit(pane, `言って [[sim text='${text}' size=3]]`);
     // Before the answer there is nothing to count.
     await pane.see((lines) => /· idle +\S+ tokens$/.test(lines.at(-1) ?? ''));
     for (const [columns, rows] of [
@@ -321,19 +321,19 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
   test('a session that another process has open is rejected, and the chat continues', async () => {
     const home = newHome();
     const first = await openChat(home, '--name taken');
-    await say(first, 'hello [[sim text=here]]');
+    await submit(first, 'hello [[sim text=here]]');
     await first.see((lines) => lines.includes('here'));
     const pane = await openChat(home);
-    await say(pane, '/resume taken');
+    await submit(pane, '/resume taken');
     await pane.see((lines) => lines.some((line) => line.startsWith('✗ ')));
-    await say(pane, 'still [[sim text=there]]');
+    await submit(pane, 'still [[sim text=there]]');
     await pane.see((lines) => lines.includes('there'));
   });
 
   test('--no-session stores neither the session nor the prompts', async () => {
     const home = newHome();
     const pane = await openChat(home, '--no-session');
-    await say(pane, 'whisper [[sim text=hushed]]');
+    await submit(pane, 'whisper [[sim text=hushed]]');
     await pane.see((lines) => lines.includes('hushed'));
     await pane.see(isIdle);
     pane.press('C-d');
@@ -344,9 +344,9 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
 
   test('a failed run shows the reason, and the chat continues', async () => {
     const pane = await openChat(newHome());
-    await say(pane, 'break [[sim fault=401]]');
+    await submit(pane, 'break [[sim fault=401]]');
     await pane.see((lines) => lines.some((line) => line.startsWith('✗ ')));
-    await say(pane, 'again [[sim text=better]]');
+    await submit(pane, 'again [[sim text=better]]');
     await pane.see((lines) => lines.includes('better'));
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { arrayOf, objectOf } from '../../src/base/index.ts';
 import { commandLimiter, pidNamespace } from '../../src/tools/index.ts';
 import { survivorsOf, token } from '../tools/survivors.ts';
-import { call, says, site } from './daemon.ts';
+import { call, textAnswer, site } from './daemon.ts';
 import { polypod, USERS, type User } from './polypod.ts';
 
 const env = { PATH: process.env.PATH ?? '' };
@@ -21,7 +21,7 @@ limits: { commands: { memory: 200MB, processes: 40, file_size: 1MB, open_files: 
 
 /** The result of a command as the model reads it. */
 async function resultOf(command: string, user: User, config = CONFIG, timeout = 20) {
-  const here = await site([call('bash', { command, timeout }), says('Done.')], user);
+  const here = await site([call('bash', { command, timeout }), textAnswer('Done.')], user);
   here.configure(config);
   const run = ['run', '-C', here.project, '-m', 'anthropic/x', 'Go'];
   const { code, stderr } = await polypod(run, { env: here.env, user });

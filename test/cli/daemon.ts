@@ -11,7 +11,7 @@ import { polypod, type Running, start, temporaryDirectory, type User } from './p
 export const call = (name: string, args: object): Answer => ({
   parts: [{ toolCall: { name, arguments: args } }],
 });
-export const says = (text: string): Answer => ({ parts: [{ text }] });
+export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 
 /** A home with a project, a model that does what the script says, and whatever daemons run there. */
 export interface Site {
@@ -71,7 +71,7 @@ export async function site(script: readonly Answer[] = [], user: User = {}): Pro
         throw new Error(`serve ended with ${code}: ${stderr}`);
       });
       end.catch(() => {});
-      await Promise.race([running.hear('{"pid":'), end]);
+      await Promise.race([running.waitForOutput('{"pid":'), end]);
       return running;
     },
     pod: async (id) => remotePod(id, await link()),
@@ -79,7 +79,7 @@ export async function site(script: readonly Answer[] = [], user: User = {}): Pro
 }
 
 /** The first event that fits, from the pod's first on. */
-export async function heard(pod: PodHandle, fits: (event: PodEvent) => boolean): Promise<PodEvent> {
+export async function waitForEvent(pod: PodHandle, fits: (event: PodEvent) => boolean): Promise<PodEvent> {
   const leave = new AbortController();
   try {
     for await (const watched of pod.watch({ after: 0, signal: leave.signal })) {

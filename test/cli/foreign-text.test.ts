@@ -10,7 +10,7 @@ import { RunPrinter } from '../../src/cli/commands/run/run-printer.ts';
 import { table } from '../../src/cli/output/table.ts';
 import { textStreamFor } from '../../src/terminal/sanitize-stream.ts';
 import type { PodFact } from '../../src/pod/index.ts';
-import { says, site } from './daemon.ts';
+import { textAnswer, site } from './daemon.ts';
 import { screens } from './screens.ts';
 
 /** Retitles the window and clears the screen. */
@@ -115,7 +115,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
   });
 
   it('in lists of sessions and keys, in events, and in completions', async () => {
-    const { polypod: run, dataDirectory } = await site([says(`Hi ${ATTACK}`)]);
+    const { polypod: run, dataDirectory } = await site([textAnswer(`Hi ${ATTACK}`)]);
     const { stdout } = await run('run', '--no-daemon', `Look: ${ATTACK}`);
     expect(stdout).toBe(`Hi ${ATTACK}\n`);
     await run('keys', 'create', '--owner', 'ci');

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EVERYTHING } from '../mcp/fixture.ts';
 import { Client, type Launched, pendingApproval, statusOf } from '../protocols/hld/fixture.ts';
-import { call, says, type Site, site } from './daemon.ts';
+import { call, textAnswer, type Site, site } from './daemon.ts';
 import { type Running, start, temporaryDirectory } from './polypod.ts';
 
 /** Where clients look if nobody tells them otherwise. */
 const socketOf = ({ home }: Pick<Site, 'home'>): string => join(home, '.humanlayer/daemon.sock');
 
-async function subscriber(path: string): Promise<Client> {
-  const ear = await Client.open(path);
-  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
-  await ear.line(0);
-  return ear;
+async function subscribe(path: string): Promise<Client> {
+  const subscriber = await Client.open(path);
+  subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await subscriber.line(0);
+  return subscriber;
 }
 
 /** `polypod hld`, once it is ready. */
@@ -23,7 +23,7 @@ async function hld(env: Site['env'], ...args: readonly string[]): Promise<Runnin
     throw new Error(`hld ended with ${code}: ${stderr}`);
   });
   end.catch(() => {});
-  await Promise.race([running.hear('{"pid":'), end]);
+  await Promise.race([running.waitForOutput('{"pid":'), end]);
   return running;
 }
 
@@ -36,14 +36,14 @@ describe('polypod serve and the HLD door', () => {
     expect((statSync(join(path, '..')).mode & 0o777).toString(8)).toBe('700');
     const client = await Client.open(path);
     expect(await client.call('health')).toMatchObject({ status: 'ok' });
-    const ear = await subscriber(path);
+    const subscriber = await subscribe(path);
     const { session_id } = (await client.call('launchSession', {
       query: "[[sim text='Hello there.']]",
       title: 'Greeting',
       model: 'opus',
       working_dir: here.project,
     })) as Launched;
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     expect(await client.call('listSessions')).toMatchObject({
       sessions: [{ id: session_id, title: 'Greeting', result: { result: 'Hello there.' } }],
     });
@@ -55,13 +55,13 @@ describe('polypod serve and the HLD door', () => {
   });
 
   it('resolves the model names of Claude Code, and ignores unknown names', async () => {
-    const here = await site([says('One.'), says('Two.')]);
+    const here = await site([textAnswer('One.'), textAnswer('Two.')]);
     await here.serve();
     const path = socketOf(here);
-    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    const [client, subscriber] = [await Client.open(path), await subscribe(path)];
     for (const model of ['sonnet', 'gpt-nobody-has']) {
       const { session_id } = (await client.call('launchSession', { query: 'Go', model })) as Launched;
-      await ear.hearStatus(session_id, 'completed');
+      await subscriber.waitForStatus(session_id, 'completed');
     }
     const rows = JSON.parse((await here.polypod('ls', '--json')).stdout) as { model?: string }[];
     expect(rows.at(-1)?.model).toMatch(/^anthropic\/claude-sonnet-/);
@@ -69,16 +69,16 @@ describe('polypod serve and the HLD door', () => {
   });
 
   it('uses the MCP servers that the client names', async () => {
-    const here = await site([call('mcp__everything__get-sum', { a: 2, b: 40 }), says('Done.')]);
+    const here = await site([call('mcp__everything__get-sum', { a: 2, b: 40 }), textAnswer('Done.')]);
     await here.serve();
     const path = socketOf(here);
-    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    const [client, subscriber] = [await Client.open(path), await subscribe(path)];
     const { session_id } = (await client.call('launchSession', {
       query: 'Add',
       mcp_config: { mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } },
       allowed_tools: ['mcp__everything'],
     })) as Launched;
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     expect(JSON.stringify(await client.call('getConversation', { session_id }))).toContain(
       'The sum of 2 and 40 is 42',
     );
@@ -113,9 +113,9 @@ describe('polypod approvals', () => {
   it('lists pending approvals, approves them, and denies them with a comment that the model receives', async () => {
     const here = await site([
       call('bash', { command: 'touch one.txt' }),
-      says('Made.'),
+      textAnswer('Made.'),
       call('bash', { command: 'touch two.txt' }),
-      says('Left.'),
+      textAnswer('Left.'),
     ]);
     await here.serve();
     expect(await here.polypod('approvals')).toMatchObject({
@@ -123,14 +123,14 @@ describe('polypod approvals', () => {
       stderr: 'there are no pending approvals\n',
     });
     const path = socketOf(here);
-    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    const [client, subscriber] = [await Client.open(path), await subscribe(path)];
     const ask = async (title: string): Promise<string> => {
       const { session_id } = (await client.call('launchSession', {
         query: 'Write',
         title,
         working_dir: here.project,
       })) as Launched;
-      await ear.hearStatus(session_id, 'waiting_input');
+      await subscriber.waitForStatus(session_id, 'waiting_input');
       return session_id;
     };
 
@@ -143,7 +143,7 @@ describe('polypod approvals', () => {
     expect(stdout).toMatch(/^[0-9a-f]{8} +First +\d+ s +bash\n {2}command: .*touch one/);
     const approve = await here.polypod('approvals', 'approve', stdout.split(' ')[0] ?? '');
     expect(approve).toMatchObject({ code: 0, stderr: expect.stringContaining('polypod: approved ') });
-    await ear.hearStatus(first, 'completed');
+    await subscriber.waitForStatus(first, 'completed');
     expect(existsSync(join(here.project, 'one.txt'))).toBe(true);
     expect(await here.polypod('approvals', 'approve', wireId)).toMatchObject({
       code: 2,
@@ -158,7 +158,7 @@ describe('polypod approvals', () => {
     expect(JSON.parse(deny.stdout)).toMatchObject([
       { session: second, decision: 'deny', comment: 'Not that one.' },
     ]);
-    await ear.hearStatus(second, 'completed');
+    await subscriber.waitForStatus(second, 'completed');
     expect(existsSync(join(here.project, 'two.txt'))).toBe(false);
     expect(JSON.stringify(here.sim.requests.at(-1)?.body)).toContain('ada denied this call: Not that one.');
   });
@@ -167,10 +167,10 @@ describe('polypod approvals', () => {
     const here = await site([call('bash', { command: 'touch a' }), call('bash', { command: 'touch b' })]);
     await here.serve();
     const path = socketOf(here);
-    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    const [client, subscriber] = [await Client.open(path), await subscribe(path)];
     for (const query of ['One', 'Two']) {
       const { session_id } = (await client.call('launchSession', { query })) as Launched;
-      await ear.hearStatus(session_id, 'waiting_input');
+      await subscriber.waitForStatus(session_id, 'waiting_input');
     }
     const ids = (JSON.parse((await here.polypod('approvals', '--json')).stdout) as { id: string }[]).map(
       ({ id }) => id,
@@ -202,15 +202,15 @@ describe('polypod approvals', () => {
 
 describe('polypod hld', () => {
   it('serves only HLD, and stops cleanly', async () => {
-    const here = await site([says('Hello.')]);
+    const here = await site([textAnswer('Hello.')]);
     // It is what was asked for: the configuration closes the door of serve.
     here.configure('doors: { hld: false }\n');
     const running = await hld(here.env);
     const path = socketOf(here);
-    expect(JSON.parse(running.heard().stdout)).toMatchObject({ pid: running.child.pid, socket: path });
-    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    expect(JSON.parse(running.output().stdout)).toMatchObject({ pid: running.child.pid, socket: path });
+    const [client, subscriber] = [await Client.open(path), await subscribe(path)];
     const { session_id } = (await client.call('launchSession', { query: 'Hi' })) as Launched;
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     expect(await statusOf(client, session_id)).toBe('completed');
     expect((await here.polypod('status')).stdout).toContain('doors   hld open\n');
     expect(existsSync(join(here.dataDirectory, 'run/pods'))).toBe(false);
@@ -223,7 +223,7 @@ describe('polypod hld', () => {
   it('stops cleanly during a run, which is interrupted and can be resumed', async () => {
     const here = await site([
       { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } },
-      says('On.'),
+      textAnswer('On.'),
     ]);
     here.configure('shutdown_grace: 10ms\n');
     const first = await hld(here.env);
@@ -233,10 +233,10 @@ describe('polypod hld', () => {
     first.child.kill('SIGTERM');
     expect((await first.finished).code).toBe(0);
     await hld(here.env);
-    const [again, ear] = [await Client.open(path), await subscriber(path)];
+    const [again, subscriber] = [await Client.open(path), await subscribe(path)];
     expect(await statusOf(again, session_id)).toBe('interrupted');
     const child = (await again.call('continueSession', { session_id, query: 'On' })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
+    await subscriber.waitForStatus(child.session_id, 'completed');
   });
 
   it('exits with 1 if a daemon uses the socket, and does not disturb it', async () => {

@@ -13,7 +13,7 @@ const SOON = { timeout: 20_000 };
 /** A chat that hosts its session itself, stays open and can be joined. */
 async function owner({ env }: Pick<Home, 'env'>): Promise<Running> {
   const running = start(['chat', '--offline', '--no-daemon', 'one [[sim text=first-said]]'], env);
-  await running.hear('\nfirst-said\n');
+  await running.waitForOutput('\nfirst-said\n');
   const socket = hostSocket(dataPathsFrom(env), running.child.pid ?? 0);
   await expect.poll(() => existsSync(socket), SOON).toBe(true);
   return running;

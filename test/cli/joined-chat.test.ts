@@ -5,7 +5,7 @@ import { hostInOtherProcess, ownerOf, type PodLocation } from '../../src/cli/hos
 import { PodClient, type PodLine } from '../../src/client/index.ts';
 import { type Row, sessionsIn } from '../../src/pod/sessions.ts';
 import { dataPathsFrom, hostSocket } from '../../src/setup/index.ts';
-import { has, type Home, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-fixture.ts';
+import { has, type Home, isIdle, newHome, openChat, submit, shellIn, startIn } from './chat-fixture.ts';
 import { site } from './daemon.ts';
 import { polypod, type Running, start } from './polypod.ts';
 import { screens } from './screens.ts';
@@ -43,7 +43,7 @@ async function next(events: AsyncIterator<PodLine>, fits: (line: PodLine) => boo
 async function owner({ env }: Pick<Home, 'env'>, ...options: readonly string[]): Promise<Running> {
   const args = ['chat', '--offline', '--no-daemon', '--name', 'owned', ...options];
   const running = start([...args, 'one [[sim text=first-said]]'], env);
-  await running.hear('\nfirst-said\n');
+  await running.waitForOutput('\nfirst-said\n');
   const socket = hostSocket(dataPathsFrom(env), running.child.pid ?? 0);
   await expect.poll(() => existsSync(socket), SOON).toBe(true);
   return running;
@@ -67,11 +67,11 @@ describe('a chat that joins a session of another process', () => {
     const bob = await shellIn({ ...home, env: { ...home.env, USER: 'bob' } });
     startIn(bob, 'attach shared');
     await bob.see(isIdle);
-    await say(bob, 'talk [[sim deltas=3000 delay=10]]');
+    await submit(bob, 'talk [[sim deltas=3000 delay=10]]');
     await bob.see(has('answering'));
     await carol.call('follow_up', { input: 'carol [[sim text=carol-answered]]' });
     await bob.see(has('carol [['));
-    await say(bob, 'bob has second thoughts');
+    await submit(bob, 'bob has second thoughts');
     const { data } = await next(events, ({ event, data }) => event === 'queued' && data.by === 'bob');
     bob.press('C-c');
     const unqueued = await next(events, ({ event }) => event === 'unqueued');
@@ -118,9 +118,9 @@ describe('a chat that joins a session of another process', () => {
     await here.serve();
     const first = await owner(here);
     const guest = start(['attach', 'owned'], here.env);
-    await guest.hear('first-said');
+    await guest.waitForOutput('first-said');
     first.child.kill('SIGKILL');
-    await guest.hear('reconnected');
+    await guest.waitForOutput('reconnected');
     guest.child.stdin.end('two [[sim text=second-said]]\n');
     const { code, stdout } = await guest.finished;
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-said') });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentSite } from '../protocols/tasks/binary.ts';
-import { says } from './daemon.ts';
+import { textAnswer } from './daemon.ts';
 
 interface Listed {
   readonly id: string;
@@ -76,7 +76,7 @@ describe('polypod keys', () => {
   });
 
   it('apply immediately to a running agent, and a revoked key ends its streams', async () => {
-    const here = await agentSite([says('Hello.'), says('Again.')]);
+    const here = await agentSite([textAnswer('Hello.'), textAnswer('Again.')]);
     await here.agent();
     const own = here.client();
     await own.done(await own.submit());
@@ -88,14 +88,14 @@ describe('polypod keys', () => {
       reader.events('/sessions/s1/events'),
       own.events('/sessions/s1/events'),
     ]);
-    await Promise.all([stream.hear('snapshot'), kept.hear('snapshot')]);
+    await Promise.all([stream.waitFor('snapshot'), kept.waitFor('snapshot')]);
     expect((await here.polypod('keys', 'revoke', key.split('_')[1] ?? '')).code).toBe(0);
     // Nobody asks for anything in between: the agent notices by itself.
     await stream.ended;
     expect(stream.heard.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
     expect((await reader.get('/tasks')).status).toBe(401);
     await own.submit();
-    await kept.hear('run_end');
+    await kept.waitFor('run_end');
   });
 
   it('are not lost when many processes change them at once', async () => {

@@ -3,14 +3,19 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { messageOf } from '../../src/base/index.ts';
-import { call, says, type Site, site } from './daemon.ts';
+import { call, textAnswer, type Site, site } from './daemon.ts';
 import { polypod } from './polypod.ts';
 
 const ADA = { by: 'ada', door: 'test' };
 
 /** A session with a call, an answer and a name, and its file. */
 async function kept(
-  script = [call('ls', { path: '.' }), says('Nur zwei: ä, 日本.'), says('Yes.'), says('Still.')],
+  script = [
+    call('ls', { path: '.' }),
+    textAnswer('Nur zwei: ä, 日本.'),
+    textAnswer('Yes.'),
+    textAnswer('Still.'),
+  ],
 ) {
   const place = await site(script);
   await place.polypod('run', '-q', '-C', place.project, '-m', 'anthropic/x', '-n', 'kept', 'What is here?');

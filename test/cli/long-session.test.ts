@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { arrayOf } from '../../src/base/index.ts';
 import { sealRecords } from '../../src/store/index.ts';
 import { Program } from '../protocols/rpc/program.ts';
-import { says, site } from './daemon.ts';
+import { textAnswer, site } from './daemon.ts';
 import { polypod } from './polypod.ts';
 
 const ID = '0198a000-0000-7000-8000-000000000001';
@@ -56,7 +56,7 @@ function longSession(cwd: string): Buffer {
 
 describe('a session of 20,000 entries', () => {
   it('works with every command and door', async () => {
-    const place = await site([says('Rpc.'), says('A summary.'), says('Chat.')]);
+    const place = await site([textAnswer('Rpc.'), textAnswer('A summary.'), textAnswer('Chat.')]);
     const { dataDirectory, env, home, project } = place;
     const directory = join(dataDirectory, 'sessions');
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -85,7 +85,7 @@ describe('a session of 20,000 entries', () => {
     const chat = await place.polypod('chat', '--plain', '--resume', ID, 'hello');
     expect(chat).toMatchObject({ code: 0, stdout: expect.stringContaining('Chat.') });
     expect(await polypod(['attach', '--plain', ID], { env })).toMatchObject({ code: 0 });
-    expect(daemon.heard().stderr).not.toMatch(/ (?:warn|error) /);
+    expect(daemon.output().stderr).not.toMatch(/ (?:warn|error) /);
   }, 180_000);
 });
 

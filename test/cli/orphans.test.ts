@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { survivorsOf, token } from '../tools/survivors.ts';
-import { call, says, site, type Site } from './daemon.ts';
+import { call, textAnswer, site, type Site } from './daemon.ts';
 import { type Running, start, USERS, type User } from './polypod.ts';
 
 /** Ways in which a command hides from the process that started it. */
@@ -40,7 +40,7 @@ describe.each(['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
     ])('of polypod %s', async (_, args, input) => {
       const mark = token();
       const [, commandFor] = TREES[1] ?? ['', () => ''];
-      const here = await site([call('bash', { command: commandFor(mark) }), says('x')]);
+      const here = await site([call('bash', { command: commandFor(mark) }), textAnswer('x')]);
       here.configure(PLAIN);
       const host = await running(here, args, mark, {}, input);
       host.child.kill(signal);
@@ -53,7 +53,7 @@ describe.each(['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
 it('a second signal exits at once, and also leaves no tool process', async () => {
   const mark = token();
   const command = `trap '' TERM; (env -i sleep ${mark} &); sleep ${mark}`;
-  const here = await site([call('bash', { command }), says('x')]);
+  const here = await site([call('bash', { command }), textAnswer('x')]);
   here.configure(PLAIN);
   const host = await running(here, ['run', 'Go'], mark, {});
   host.child.kill('SIGHUP');
@@ -64,12 +64,12 @@ it('a second signal exits at once, and also leaves no tool process', async () =>
 
 it('serve continues after SIGHUP and leaves no tool process when it ends', async () => {
   const mark = token();
-  const here = await site([call('bash', { command: `sleep ${mark} & sleep ${mark}` }), says('x')]);
+  const here = await site([call('bash', { command: `sleep ${mark} & sleep ${mark}` }), textAnswer('x')]);
   here.configure(`${PLAIN}shutdown_grace: 10ms\n`);
   const daemon = await here.serve();
   const client = await running(here, ['run', 'Go'], mark, {});
   daemon.child.kill('SIGHUP');
-  await daemon.hear('configuration reloaded');
+  await daemon.waitForOutput('configuration reloaded');
   expect(survivorsOf(mark)).not.toEqual([]);
   daemon.child.kill('SIGQUIT');
   await daemon.finished;
@@ -85,7 +85,7 @@ describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
     ...trees.map(([name, command]) => [name, command, PLAIN] as const),
   ])('is ended at the next start, and its result says so (%s)', async (_name, commandFor, config) => {
     const mark = token();
-    const here = await site([call('bash', { command: commandFor(mark) }), says('Back.')], user);
+    const here = await site([call('bash', { command: commandFor(mark) }), textAnswer('Back.')], user);
     here.configure(config);
     const host = await running(here, ['run', 'Go'], mark, user);
     host.child.kill('SIGKILL');
@@ -106,7 +106,7 @@ describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
 it('a process that reuses a recorded pid is not ended', async () => {
   const here = await site();
   const bystander = start(['sim', '--port', '0'], here.env);
-  await bystander.hear('http');
+  await bystander.waitForOutput('http');
   const { CommandLedger } = await import('../../src/tools/index.ts');
   const { thisProcess } = await import('../../src/store/index.ts');
   const directory = join(here.dataDirectory, 'commands');
@@ -115,7 +115,7 @@ it('a process that reuses a recorded pid is not ended', async () => {
   const record = { mark: crypto.randomUUID(), command: 'sleep 1', pipes: [] };
   ledger.open({ podId: 'p', callId: 'c' }, record).started({ pid: bystander.child.pid ?? 0, start: 1 });
   const daemon = await here.serve();
-  expect(daemon.heard().stderr).toContain('a command outlived');
+  expect(daemon.output().stderr).toContain('a command outlived');
   expect(bystander.child.exitCode).toBeNull();
   process.kill(bystander.child.pid ?? 0, 0);
 });

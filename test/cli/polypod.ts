@@ -18,9 +18,9 @@ export interface Running {
   readonly child: ChildProcessWithoutNullStreams;
   readonly finished: Promise<Finished>;
   /** Resolves once stdout or stderr holds the text. */
-  hear(text: string): Promise<void>;
+  waitForOutput(text: string): Promise<void>;
   /** What it has said so far. */
-  heard(): { readonly stdout: string; readonly stderr: string };
+  output(): { readonly stdout: string; readonly stderr: string };
 }
 
 /** The user that a process runs as; the one that runs the tests if it is empty. */
@@ -72,8 +72,8 @@ export function start(
   return {
     child,
     finished,
-    heard: () => ({ stdout, stderr }),
-    async hear(text) {
+    output: () => ({ stdout, stderr }),
+    async waitForOutput(text) {
       while (!stdout.includes(text) && !stderr.includes(text)) {
         await new Promise<void>((settle) => {
           wake = settle;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText, startSim } from '../../src/sim/index.ts';
 import { survivorsOf, token } from '../tools/survivors.ts';
-import { call, heard, isType, says, site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, site } from './daemon.ts';
 import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 
 /** A project, and a model that does what the script says. */
@@ -38,7 +38,7 @@ describe('polypod run', () => {
         call('read', { path: 'a.txt' }),
         call('edit', { path: 'a.txt', old: 'wrold', new: 'world' }),
         call('write', { path: 'deep/b.txt', content: 'new\n' }),
-        says('Fixed.'),
+        textAnswer('Fixed.'),
       ],
       { 'a.txt': 'hello wrold\n' },
     );
@@ -51,7 +51,7 @@ describe('polypod run', () => {
   });
 
   it('sends project information to the model, and no key to its tools', async () => {
-    const { run, sim } = await project([call('bash', { command: 'env' }), says('Seen.')], {
+    const { run, sim } = await project([call('bash', { command: 'env' }), textAnswer('Seen.')], {
       'AGENTS.md': 'Use tabs.',
     });
     const { code } = await run('--mode', 'full-access', 'Look around');
@@ -65,7 +65,7 @@ describe('polypod run', () => {
   it('headless: denies calls that need approval, reports it to the model and in the exit code', async () => {
     const { run, directory, sim } = await project([
       call('bash', { command: 'touch made' }),
-      says('I may not.'),
+      textAnswer('I may not.'),
     ]);
     const { code, stdout, stderr } = await run('--headless', 'Make a file');
     expect({ code, stdout }).toEqual({ code: 2, stdout: 'I may not.\n' });
@@ -78,11 +78,11 @@ describe('polypod run', () => {
   });
 
   it('rules in the configuration decide, and read-only mode writes nothing', async () => {
-    const answers = [call('bash', { command: 'touch made' }), says('Done.')];
+    const answers = [call('bash', { command: 'touch made' }), textAnswer('Done.')];
     const { run, home, directory } = await project([
       ...answers,
       call('write', { path: 'x', content: 'x' }),
-      says('No.'),
+      textAnswer('No.'),
     ]);
     mkdirSync(join(home, '.config/polypod'), { recursive: true });
     const rules = 'permissions:\n  rules:\n    - { command: touch made, action: auto }\n';
@@ -97,7 +97,7 @@ describe('polypod run', () => {
   it('never leaves its directory without approval', async () => {
     const { run, home } = await project([
       call('write', { path: '../outside.txt', content: 'x' }),
-      says('Ok.'),
+      textAnswer('Ok.'),
     ]);
     expect((await run('Escape')).code).toBe(2);
     expect(existsSync(join(home, 'outside.txt'))).toBe(false);
@@ -106,7 +106,7 @@ describe('polypod run', () => {
   it('shows no tracked secret without approval, and follows no link out of the project', async () => {
     const { run, directory, home, sim } = await project([
       call('bash', { command: 'git diff HEAD' }),
-      says('No.'),
+      textAnswer('No.'),
     ]);
     const git = (...args: readonly string[]) =>
       execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], {
@@ -130,13 +130,13 @@ describe('polypod run', () => {
         toolCall: { name: 'ls', arguments: { path: '.', limit: at + 1 } },
       })),
     };
-    const { run } = await project([many, says('Done.')]);
+    const { run } = await project([many, textAnswer('Done.')]);
     const { code, stderr } = await run('-q', 'Look hard');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   it('prints the event stream as JSON lines', async () => {
-    const { run } = await project([call('ls', {}), says('Empty.')]);
+    const { run } = await project([call('ls', {}), textAnswer('Empty.')]);
     const { code, stdout } = await run('--json', 'Look');
     expect(code).toBe(0);
     const types = stdout
@@ -150,7 +150,7 @@ describe('polypod run', () => {
   });
 
   it('uses the tools of an MCP server', async () => {
-    const { run, home } = await project([call('mcp__greeter__hello', { name: 'Ada' }), says('Said.')]);
+    const { run, home } = await project([call('mcp__greeter__hello', { name: 'Ada' }), textAnswer('Said.')]);
     const server = join(home, 'server.mjs');
     writeFileSync(server, GREETER);
     const config = join(home, 'mcp.json');
@@ -171,11 +171,11 @@ describe('polypod run', () => {
       1,
       /stopped: the run has reached its limit of 1 turn/,
     ],
-    ['a wrong key', [], [{ ...says('x'), fault: { kind: '401' } } as Answer], 2, /check the key/],
+    ['a wrong key', [], [{ ...textAnswer('x'), fault: { kind: '401' } } as Answer], 2, /check the key/],
     [
       'a prompt that does not fit',
       [],
-      [{ ...says('x'), fault: { kind: 'context-too-long' } } as Answer],
+      [{ ...textAnswer('x'), fault: { kind: 'context-too-long' } } as Answer],
       3,
       /shorten the prompt/,
     ],
@@ -189,7 +189,7 @@ describe('polypod run', () => {
   it('Ctrl-C ends a running command and the run', async () => {
     const mark = token();
     const command = `sleep ${mark} & echo begun > begun; wait`;
-    const { directory, env } = await project([call('bash', { command }), says('x')]);
+    const { directory, env } = await project([call('bash', { command }), textAnswer('x')]);
     const running = start(['run', '-C', directory, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'], env);
     running.child.stdin.end();
     await expect.poll(() => existsSync(join(directory, 'begun'))).toBe(true);
@@ -233,7 +233,7 @@ describe('polypod run', () => {
 
 describe('the session of a run', () => {
   it('is named on stderr, is listed, and can be resumed', async () => {
-    const { polypod: run, sim, project } = await site([says('Ada it is.'), says('You are Ada.')]);
+    const { polypod: run, sim, project } = await site([textAnswer('Ada it is.'), textAnswer('You are Ada.')]);
     const first = await run('run', '-C', project, '-m', 'anthropic/x', '-n', 'names', 'I am Ada');
     const [, id = ''] = /^polypod: session ([0-9a-f-]{36})\n/.exec(first.stderr) ?? [];
     expect(id).not.toBe('');
@@ -248,7 +248,7 @@ describe('the session of a run', () => {
   });
 
   it('is not stored with --no-session', async () => {
-    const { polypod: run, project, dataDirectory } = await site([call('ls', {}), says('Gone.')]);
+    const { polypod: run, project, dataDirectory } = await site([call('ls', {}), textAnswer('Gone.')]);
     const { code, stdout, stderr } = await run(
       'run',
       '--no-session',
@@ -281,7 +281,7 @@ describe('the session of a run', () => {
       ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'here', 'Go'],
       env,
     );
-    await running.hear('sleep 60');
+    await running.waitForOutput('sleep 60');
     const path = join(home, '.local/share/polypod/run/pods/here.sock');
     // It is opened beside the run, which does not wait for it.
     while (!existsSync(path)) await new Promise((settle) => setImmediate(settle));
@@ -301,13 +301,13 @@ async function interrupted() {
   const { env, serve, project } = await site([call('bash', { command: 'sleep 300' })]);
   const daemon = await serve();
   const running = start(['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'], env);
-  await running.hear('sleep 300');
+  await running.waitForOutput('sleep 300');
   return { daemon, running, serve };
 }
 
 describe('polypod run with a running daemon', () => {
   it('runs its agent in the daemon, with the same output and exit code', async () => {
-    const script = [call('read', { path: 'a.txt' }), says('Read.')];
+    const script = [call('read', { path: 'a.txt' }), textAnswer('Read.')];
     const { serve, polypod: run, project, link } = await site([...script, ...script]);
     writeFileSync(join(project, 'a.txt'), 'hello\n');
     const without = await run('run', '-C', project, '-m', 'anthropic/x', 'Look');
@@ -329,8 +329,8 @@ describe('polypod run with a running daemon', () => {
       sim,
     } = await site([
       call('bash', { command: 'touch made' }),
-      says('I may not.'),
-      { ...says('x'), fault: { kind: '401' } },
+      textAnswer('I may not.'),
+      { ...textAnswer('x'), fault: { kind: '401' } },
     ]);
     await serve();
     const denied = await run('run', '-C', project, '-m', 'anthropic/x', 'Make a file');
@@ -352,7 +352,7 @@ describe('polypod run with a running daemon', () => {
       ['run', '-C', place.project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'],
       place.env,
     );
-    await running.hear('sleep 300');
+    await running.waitForOutput('sleep 300');
     expect((await place.polypod('stop')).code).toBe(0);
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);
@@ -368,12 +368,12 @@ describe('polypod run with a running daemon', () => {
       ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'long', 'Go'],
       env,
     );
-    await running.hear('sleep 300');
+    await running.waitForOutput('sleep 300');
     running.child.kill('SIGINT');
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);
     expect(stderr).toMatch(/polypod run: interrupted; resume it with polypod run --resume \S+\n$/);
-    const end = await heard(await pod('long'), isType('run-end'));
+    const end = await waitForEvent(await pod('long'), isType('run-end'));
     expect(end).toMatchObject({ outcome: { status: 'cancelled' } });
     expect((await run('status')).stdout).toContain('runs    0 of');
   });
@@ -391,7 +391,7 @@ describe('polypod run with a running daemon', () => {
   it('resumes by event number when the daemon restarts, and reports how the run ended', async () => {
     const { daemon, running, serve } = await interrupted();
     daemon.child.kill('SIGKILL');
-    await running.hear('the connection to the daemon is lost');
+    await running.waitForOutput('the connection to the daemon is lost');
     await serve();
     const { code, stderr } = await running.finished;
     expect(code).toBe(3);
@@ -403,7 +403,7 @@ describe('polypod run with a running daemon', () => {
   it('exits on Ctrl-C while the daemon is unreachable', async () => {
     const { daemon, running } = await interrupted();
     daemon.child.kill('SIGKILL');
-    await running.hear('the connection to the daemon is lost');
+    await running.waitForOutput('the connection to the daemon is lost');
     running.child.kill('SIGINT');
     expect((await running.finished).code).toBe(130);
   });
@@ -434,18 +434,18 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
       touch('one'),
       touch('one'),
       touch('two'),
-      says('日本語 สวัสดี 👋'),
+      textAnswer('日本語 สวัสดี 👋'),
     ]);
     const line = [process.execPath, MAIN, 'run', '-C', directory, '-m', 'anthropic/x', 'Go'].join(' ');
     const running = terminal(line, env);
-    await running.hear('Allow it? [y]es, [n]o, [a]lways');
+    await running.waitForOutput('Allow it? [y]es, [n]o, [a]lways');
     running.type('a\n');
-    await running.hear('touch two');
-    await running.hear('Allow it?', 2);
+    await running.waitForOutput('touch two');
+    await running.waitForOutput('Allow it?', 2);
     running.type('n\n');
-    await running.hear('What should it do instead?');
+    await running.waitForOutput('What should it do instead?');
     running.type('nothing\n');
-    await running.hear('日本語 สวัสดี 👋');
+    await running.waitForOutput('日本語 สวัสดี 👋');
     await running.finished;
     expect(existsSync(join(directory, 'one'))).toBe(true);
     expect(existsSync(join(directory, 'two'))).toBe(false);
@@ -453,7 +453,10 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
   });
 
   it('closes a question that another client of the daemon has answered', async () => {
-    const { env, serve, project, pod } = await site([call('bash', { command: 'touch made' }), says('Made.')]);
+    const { env, serve, project, pod } = await site([
+      call('bash', { command: 'touch made' }),
+      textAnswer('Made.'),
+    ]);
     await serve();
     const line = [
       process.execPath,
@@ -468,13 +471,13 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
       'Go',
     ].join(' ');
     const running = terminal(line, env);
-    await running.hear('Allow it?');
+    await running.waitForOutput('Allow it?');
     const agent = await pod('asker');
-    const asked = await heard(agent, isType('approval-request'));
+    const asked = await waitForEvent(agent, isType('approval-request'));
     if (asked.type !== 'approval-request') throw new Error('not asked');
     const { approvalId } = asked.approval;
     await agent.handle({ type: 'decide', approvalId, decision: 'approve' }, { by: 'bob', door: 'test' });
-    await running.hear('Made.');
+    await running.waitForOutput('Made.');
     await running.finished;
     expect(existsSync(join(project, 'made'))).toBe(true);
   });
@@ -495,7 +498,7 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
       'Go',
     ].join(' ');
     const running = terminal(line, env);
-    await running.hear('tokens · sleep 0.5');
+    await running.waitForOutput('tokens · sleep 0.5');
     await running.finished;
     expect(running.seen()).toMatch(/2 turns · 1 call/);
   });
@@ -517,7 +520,7 @@ function terminal(line: string, env: Readonly<Record<string, string>>) {
     finished,
     seen: () => seen,
     type: (text: string) => void child.stdin.write(text),
-    async hear(text: string, times = 1) {
+    async waitForOutput(text: string, times = 1) {
       while (seen.split(text).length - 1 < times) await new Promise((settle) => setImmediate(settle));
     },
   };

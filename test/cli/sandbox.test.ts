@@ -7,7 +7,7 @@ import { type Answer, startSim } from '../../src/sim/index.ts';
 import { giveTo, homeOf, type Identity, polypodAs, startAs, USERS } from '../ordinary-user.ts';
 import { Client, type Launched } from '../protocols/hld/fixture.ts';
 import { bubblewrapWorks, sh } from '../tools/bubblewrap.ts';
-import { call, says } from './daemon.ts';
+import { call, textAnswer } from './daemon.ts';
 
 /**
  * What a hostile command tries, as a program in the workspace: it lists every socket that it sees, connects to those it
@@ -61,7 +61,7 @@ const HARMLESS = {
   shadow: false,
 };
 
-const attack = (): readonly Answer[] => [call('bash', { command: 'node attack.mjs' }), says('Done.')];
+const attack = (): readonly Answer[] => [call('bash', { command: 'node attack.mjs' }), textAnswer('Done.')];
 
 interface Ground {
   readonly home: string;
@@ -149,12 +149,12 @@ async function groundOf(
 async function until(child: ChildProcessWithoutNullStreams, text: string): Promise<void> {
   let printed = '';
   await new Promise<void>((resolve, reject) => {
-    const hear = (piece: Buffer): void => {
+    const onData = (piece: Buffer): void => {
       printed += piece.toString();
       if (printed.includes(text)) resolve();
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout.on('data', onData);
+    child.stderr.on('data', onData);
     child.on('close', (code) => reject(new Error(`ended with ${code}: ${printed}`)));
   });
 }
@@ -226,14 +226,14 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
     await until(hld, '{"pid":');
     expect(fileFacts.aim()).toContain(socket);
     const client = await Client.open(socket);
-    const ear = await Client.open(socket);
-    ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
-    await ear.line(0);
+    const subscriber = await Client.open(socket);
+    subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+    await subscriber.line(0);
     const launched = (await client.call('launchSession', {
       query: 'Go',
       working_dir: workspace,
     })) as Launched;
-    await ear.hearStatus(launched.session_id, 'completed');
+    await subscriber.waitForStatus(launched.session_id, 'completed');
     expect(fileFacts.result()).toEqual(HARMLESS);
     const rpc = startAs(identity, ['--mode', 'rpc', '--sandbox'], env, workspace);
     const done = until(rpc, '"type":"agent_end"');
@@ -256,7 +256,7 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       'cd repo && echo b > b.txt',
       'sh break.sh',
     ];
-    const script = [...commands.map((command) => call('bash', { command })), says('Done.')];
+    const script = [...commands.map((command) => call('bash', { command })), textAnswer('Done.')];
     const fileFacts = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
     const { env, workspace } = fileFacts;
     writeFileSync(join(workspace, 'package.json'), '{"name":"x","scripts":{"test":"true"}}\n');
@@ -293,7 +293,7 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       call('bash', {
         command: 'git add -A && git commit -q -m "From the sandbox" && git log --format="%an: %s"',
       }),
-      says('Done.'),
+      textAnswer('Done.'),
     ];
     const fileFacts = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
     const { env, home, workspace } = fileFacts;

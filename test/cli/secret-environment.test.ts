@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pidNamespace } from '../../src/tools/index.ts';
-import { call, says, type Site, site } from './daemon.ts';
+import { call, textAnswer, type Site, site } from './daemon.ts';
 import { polypod, start, USERS, type User } from './polypod.ts';
 
 /**
@@ -26,7 +26,7 @@ interface Keyed {
 
 /** A home in which commands are not isolated: what is tested is that there is nothing to find. */
 async function keyed(user: User, config = 'permissions: { mode: full-access, isolate_commands: off }') {
-  const here = await site([call('bash', { command: WALK }), says('Done.')], user);
+  const here = await site([call('bash', { command: WALK }), textAnswer('Done.')], user);
   here.configure(`${config}\n`);
   const secrets = [`sk-test-${randomUUID()}`, randomUUID(), randomUUID()];
   const [key = '', cloudSecret = '', ownKey = ''] = secrets;
@@ -54,7 +54,7 @@ async function runInDaemon({ here, env, user }: Keyed): Promise<void> {
 async function ready(args: readonly string[], { env, user }: Keyed): Promise<void> {
   const running = start([...args, '--json'], env, user);
   await Promise.race([
-    running.hear('{"pid":'),
+    running.waitForOutput('{"pid":'),
     running.finished.then(({ stderr }) => Promise.reject(new Error(stderr))),
   ]);
 }
@@ -113,7 +113,7 @@ describe.each(USERS)('an approved command, as %s, finds no key in the processes 
       user,
     );
     rpc.child.stdin.write('{"type":"prompt","id":"1","message":"Go"}\n');
-    await rpc.hear('agent_end');
+    await rpc.waitForOutput('agent_end');
     keys.expectNoKey(keys.here.home);
   });
 });

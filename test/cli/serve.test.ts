@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { textContent } from '../../src/llm/index.ts';
 import { type Answer, generatedText } from '../../src/sim/index.ts';
-import { call, heard, isType, says, site, type Site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, site, type Site } from './daemon.ts';
 import { polypod, temporaryDirectory } from './polypod.ts';
 
 const ADA = { by: 'ada', door: 'test' };
@@ -19,7 +19,7 @@ describe('polypod serve', () => {
   it('starts, appears in status, and stop waits for its end', async () => {
     const { serve, polypod: run, dataDirectory } = await site();
     const daemon = await serve();
-    const { pid, socket } = JSON.parse(daemon.heard().stdout) as { pid: number; socket: string };
+    const { pid, socket } = JSON.parse(daemon.output().stdout) as { pid: number; socket: string };
     const status = await run('status');
     expect(status.code).toBe(0);
     expect(status.stdout).toContain(`daemon  ready, process ${pid}, up `);
@@ -144,10 +144,10 @@ describe('polypod serve', () => {
   });
 
   it('reports pods whose socket paths are too long, and serves them without sockets', async () => {
-    const place = await site([says('Hello!')]);
+    const place = await site([textAnswer('Hello!')]);
     const deep = join(place.home, 'x'.repeat(80 - place.home.length));
     const daemon = await place.serve('--data-dir', deep);
-    expect(daemon.heard().stderr).toContain('pods have no sockets of their own here');
+    expect(daemon.output().stderr).toContain('pods have no sockets of their own here');
     const { code, stdout } = await place.polypod('run', '--data-dir', deep, '-m', 'anthropic/x', 'Hi');
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello!\n' });
     expect((await place.polypod('doctor', '--data-dir', deep)).stdout).toContain(
@@ -183,12 +183,12 @@ describe('polypod serve', () => {
 
 describe('the metrics of a daemon', () => {
   it('count runs, and rejected requests by door', async () => {
-    const place = await site([call('ls', {}), says('Done.')]);
+    const place = await site([call('ls', {}), textAnswer('Done.')]);
     await place.serve();
     const id = await newPod(place);
     const agent = await place.pod(id);
     await agent.handle(prompt('Look'), ADA);
-    await heard(agent, isType('run-end'));
+    await waitForEvent(agent, isType('run-end'));
     const socket = connect(join(place.home, '.local/share/polypod/run/pods', `${id}.sock`));
     socket.end('nonsense\n');
     // It is answered, and so counted, before it is let go.
@@ -230,13 +230,13 @@ describe('a stopping daemon', () => {
   });
 
   it('keeps a run that waits for approval, and continues it after a restart', async () => {
-    const place = await site([call('bash', { command: 'touch made' }), says('Made.')]);
+    const place = await site([call('bash', { command: 'touch made' }), textAnswer('Made.')]);
     const { serve, pod, project } = place;
     const daemon = await serve();
     const id = await newPod(place, '--name', 'waiter');
     const agent = await pod(id);
     await agent.handle(prompt('Make it'), ADA);
-    await heard(agent, isType('approval-request'));
+    await waitForEvent(agent, isType('approval-request'));
     daemon.child.kill('SIGTERM');
     expect((await daemon.finished).code).toBe(0);
     const row = await listed(place, id);
@@ -245,7 +245,7 @@ describe('a stopping daemon', () => {
     const again = await pod('waiter');
     const { approvalId = '' } = row?.approvals[0] ?? {};
     await again.handle({ type: 'decide', approvalId, decision: 'approve' }, ADA);
-    await heard(again, (event) => event.type === 'run-end' && event.outcome.status === 'finished');
+    await waitForEvent(again, (event) => event.type === 'run-end' && event.outcome.status === 'finished');
     expect(existsSync(join(project, 'made'))).toBe(true);
   });
 
@@ -258,7 +258,7 @@ describe('a stopping daemon', () => {
     const idle = await place.pod(other);
     const busy = await place.pod(await writing(place));
     daemon.child.kill('SIGTERM');
-    await daemon.hear('stopping');
+    await daemon.waitForOutput('stopping');
     await expect(idle.handle(prompt('More'), ADA)).rejects.toThrow('shutting down');
     expect((await place.polypod('status')).stdout).toContain('daemon  draining');
     await busy.handle({ type: 'cancel' }, ADA);
@@ -276,7 +276,7 @@ describe('a killed daemon', () => {
     await daemon.finished;
     expect(await listed(place, id)).toMatchObject({ state: 'interrupted' });
     const back = await place.serve();
-    await back.hear('sessions were left unfinished');
+    await back.waitForOutput('sessions were left unfinished');
     expect(await listed(place, id)).toMatchObject({ state: 'idle', lastRun: { status: 'interrupted' } });
   });
 });
@@ -284,22 +284,22 @@ describe('a killed daemon', () => {
 describe('SIGHUP', () => {
   it('makes the daemon reload its configuration for the next run of a loaded pod', async () => {
     const touch = call('bash', { command: 'touch made' });
-    const place = await site([touch, says('No.'), touch, says('Yes.')]);
+    const place = await site([touch, textAnswer('No.'), touch, textAnswer('Yes.')]);
     const { configure, serve, pod, project } = place;
     const daemon = await serve();
     const agent = await pod(await newPod(place));
     await agent.handle(prompt('Make it'), ADA);
-    const asked = await heard(agent, isType('approval-request'));
+    const asked = await waitForEvent(agent, isType('approval-request'));
     if (asked.type !== 'approval-request') throw new Error('not asked');
     await agent.handle({ type: 'decide', approvalId: asked.approval.approvalId, decision: 'deny' }, ADA);
-    const first = await heard(agent, isType('run-end'));
+    const first = await waitForEvent(agent, isType('run-end'));
     expect(existsSync(join(project, 'made'))).toBe(false);
 
     configure('permissions: { rules: [{ command: touch made, action: auto }] }\n');
     daemon.child.kill('SIGHUP');
-    await daemon.hear('configuration reloaded');
+    await daemon.waitForOutput('configuration reloaded');
     await agent.handle(prompt('Again'), ADA);
-    await heard(agent, (event) => event.type === 'run-end' && event.seq > first.seq);
+    await waitForEvent(agent, (event) => event.type === 'run-end' && event.seq > first.seq);
     expect(existsSync(join(project, 'made'))).toBe(true);
   });
 
@@ -310,13 +310,13 @@ describe('SIGHUP', () => {
       'permissions: { mode: read-only }\nlimits: { runs: 7 }\nmcp_servers: { x: { command: "true" } }\n',
     );
     daemon.child.kill('SIGHUP');
-    await daemon.hear('configuration reloaded');
+    await daemon.waitForOutput('configuration reloaded');
     expect(logOf(dataDirectory)).toContain(
       '"inForce":["permissions"],"forNewPods":["mcp_servers"],"afterRestart":["limits"]',
     );
     configure('limits: [7]\n');
     daemon.child.kill('SIGHUP');
-    await daemon.hear('the configuration was not reloaded');
+    await daemon.waitForOutput('the configuration was not reloaded');
     expect(logOf(dataDirectory)).toContain('config.yaml:1:9: limits must be a map, not a list');
     await expect((await link()).call('reload')).rejects.toThrow('limits must be a map');
     expect(await (await link()).call('status')).toMatchObject({ state: 'ready' });
@@ -349,7 +349,7 @@ describe('the control socket', () => {
   });
 
   it('hands a connection to the pod door if its first line names a pod, also one that is not loaded', async () => {
-    const place = await site([says('Hello!')]);
+    const place = await site([textAnswer('Hello!')]);
     const { home } = place;
     const id = await newPod(place, '--name', 'sleeper');
     await place.serve();
@@ -380,7 +380,7 @@ async function writing(place: Site): Promise<string> {
   const id = await newPod(place);
   const agent = await place.pod(id);
   await agent.handle(prompt('Write'), ADA);
-  await heard(agent, isType('block-delta'));
+  await waitForEvent(agent, isType('block-delta'));
   return id;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/sim/index.ts';
-import { call, heard, isType, says, type Site, site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, type Site, site } from './daemon.ts';
 
 const STALLS: Answer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
 
@@ -11,7 +11,7 @@ async function prompted(here: Site, text: string, ...args: readonly string[]): P
 }
 
 async function ended(here: Site, id: string): Promise<void> {
-  await heard(await here.pod(id), isType('run-end'));
+  await waitForEvent(await here.pod(id), isType('run-end'));
 }
 
 describe('polypod sessions', () => {
@@ -31,7 +31,7 @@ describe('polypod sessions', () => {
   });
 
   it('shows all facts about a session, also without a daemon', async () => {
-    const here = await site([says('It is a teapot.')]);
+    const here = await site([textAnswer('It is a teapot.')]);
     await here.serve();
     const id = await prompted(here, 'What is it?', '--name', 'teapot');
     await ended(here, id);
@@ -59,7 +59,7 @@ describe('polypod sessions', () => {
     ]);
     await here.serve();
     const waiting = await prompted(here, 'Go');
-    await heard(await here.pod(waiting), isType('approval-request'));
+    await waitForEvent(await here.pod(waiting), isType('approval-request'));
     const failed = await prompted(here, 'Go');
     await ended(here, failed);
     const shown = await here.polypod('sessions', 'show', waiting, failed);
@@ -69,7 +69,7 @@ describe('polypod sessions', () => {
   });
 
   it('continues a session in a child, which has the conversation', async () => {
-    const here = await site([says('One.'), says('Two.')]);
+    const here = await site([textAnswer('One.'), textAnswer('Two.')]);
     await here.serve();
     const parent = await prompted(here, 'First', '--name', 'origin');
     await ended(here, parent);
@@ -88,7 +88,7 @@ describe('polypod sessions', () => {
   });
 
   it('interrupts a running session before it continues it, and restores an archived one', async () => {
-    const here = await site([STALLS, says('On.')]);
+    const here = await site([STALLS, textAnswer('On.')]);
     await here.serve();
     const parent = await prompted(here, 'Wait');
     await here.polypod('sessions', 'archive', parent);
@@ -107,9 +107,9 @@ describe('polypod sessions', () => {
     const here = await site([STALLS, call('bash', { command: 'node -e 1' })]);
     await here.serve();
     const running = await prompted(here, 'Wait');
-    await heard(await here.pod(running), isType('block-delta'));
+    await waitForEvent(await here.pod(running), isType('block-delta'));
     const waiting = await prompted(here, 'Ask');
-    await heard(await here.pod(waiting), isType('approval-request'));
+    await waitForEvent(await here.pod(waiting), isType('approval-request'));
     const { code, stderr } = await here.polypod('sessions', 'interrupt', running, waiting);
     expect(code).toBe(0);
     expect(stderr).toBe(`polypod: interrupted ${running}\npolypod: interrupted ${waiting}\n`);

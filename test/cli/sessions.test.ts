@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { sealRecords } from '../../src/store/index.ts';
-import { call, says, site } from './daemon.ts';
+import { call, textAnswer, site } from './daemon.ts';
 import { start } from './polypod.ts';
 
 interface Listed {
@@ -132,7 +132,7 @@ describe('polypod new, ls and rm', () => {
       ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'busy', 'Go'],
       env,
     );
-    await running.hear('sleep 60');
+    await running.waitForOutput('sleep 60');
     const { code, stderr } = await run('rm', 'busy');
     expect(code).toBe(2);
     expect(stderr).toContain(`is in use by process ${running.child.pid}: end it there first`);
@@ -177,7 +177,7 @@ describe('polypod new, ls and rm', () => {
 
 describe('polypod logs', () => {
   it('prints the events of a pod by number, and follows them', async () => {
-    const { env, polypod: run, project } = await site([says('One.'), says('Two.')]);
+    const { env, polypod: run, project } = await site([textAnswer('One.'), textAnswer('Two.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'talker', 'First');
     const all = (await run('logs', '--json', 'talker')).stdout
       .trimEnd()
@@ -191,9 +191,9 @@ describe('polypod logs', () => {
 
     const following = start(['logs', '-f', '--json', '--after', String(last), 'talker'], env);
     await run('run', '-q', '--resume', 'talker', 'Second');
-    await following.hear('"run-end"');
+    await following.waitForOutput('"run-end"');
     const more = following
-      .heard()
+      .output()
       .stdout.trimEnd()
       .split('\n')
       .map((line) => (JSON.parse(line) as { seq: number }).seq);
@@ -207,9 +207,9 @@ describe('polypod logs', () => {
     expect((await run('logs')).stderr).toContain('no daemon has logged anything');
     const daemon = await serve();
     const following = start(['logs', '-f'], env);
-    await following.hear('ready');
+    await following.waitForOutput('ready');
     daemon.child.kill('SIGHUP');
-    await following.hear('configuration reloaded');
+    await following.waitForOutput('configuration reloaded');
     const [line = ''] = (await run('logs', '--json', '-n', '1')).stdout.split('\n');
     expect(JSON.parse(line)).toMatchObject({ level: 'info', message: 'configuration reloaded' });
   });
@@ -217,7 +217,7 @@ describe('polypod logs', () => {
 
 describe('polypod log verify', () => {
   it('finds damaged lines, and counts lines that cannot be verified', async () => {
-    const { polypod: run, project, dataDirectory } = await site([says('One.')]);
+    const { polypod: run, project, dataDirectory } = await site([textAnswer('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First');
     const good = await run('log', 'verify');
     expect(good).toMatchObject({
@@ -244,7 +244,7 @@ describe('polypod log verify', () => {
   });
 
   it('an unfinished last line is the result of a crash, not damage', async () => {
-    const { polypod: run, project, dataDirectory } = await site([says('One.')]);
+    const { polypod: run, project, dataDirectory } = await site([textAnswer('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', 'First');
     const [name = ''] = readdirSync(join(dataDirectory, 'sessions'));
     const file = join(dataDirectory, 'sessions', name);
@@ -308,7 +308,7 @@ describe('polypod doctor', () => {
   });
 
   it('rebuilds the catalogue from the session files', async () => {
-    const { polypod: run, project, dataDirectory } = await site([says('One.')]);
+    const { polypod: run, project, dataDirectory } = await site([textAnswer('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First words');
     rmSync(join(dataDirectory, 'catalogue.jsonl'));
     const bad = await run('doctor');

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { token } from '../tools/survivors.ts';
-import { call, says, site, type Site } from './daemon.ts';
+import { call, textAnswer, site, type Site } from './daemon.ts';
 import { polypod, start, USERS, type User } from './polypod.ts';
 
 /** Connects to each path, sends a line, and writes what came back into a file. */
@@ -49,7 +49,7 @@ async function knocking(config: string, command: (here: Site) => string, user: U
   };
   here.configure(config);
   writeFileSync(join(here.home, 'knock.cjs'), KNOCK);
-  script.push(call('bash', { command: command(here) }), says('Done.'));
+  script.push(call('bash', { command: command(here) }), textAnswer('Done.'));
   return {
     here,
     doors,
@@ -86,7 +86,7 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
     expect(parsed(doors.hld)).toEqual({ jsonrpc: '2.0', error: { code: -32600, message }, id: null });
     const [pod] = Object.keys(answers).filter((path) => path.includes('/pods/'));
     expect(parsed(pod ?? '')).toEqual({ event: 'error', data: { code: 'internal', message } });
-    await daemon.hear('a connection was refused');
+    await daemon.waitForOutput('a connection was refused');
     const audit = await polypod(['audit', '--json'], { env, user });
     expect(audit.stdout).toContain('"event":"connection.refused"');
     const { stdout } = await polypod(['status', '--metrics'], { env, user });

@@ -8,21 +8,21 @@ import { dataPathsFrom } from '../../src/setup/index.ts';
 import { generatedText, type Script } from '../../src/sim/index.ts';
 import { cuttingProxy } from '../client/tasks/cutting-proxy.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
-import { says, STALLS, type TasksStage, tasksStage } from '../protocols/tasks/fixture.ts';
+import { textAnswer, STALLS, type TasksFixture, tasksFixture } from '../protocols/tasks/fixture.ts';
 import { type Finished, polypod, type Running, start, temporaryDirectory } from './polypod.ts';
 
-interface Agent extends TasksStage {
+interface Agent extends TasksFixture {
   readonly env: Readonly<Record<string, string>>;
   readonly task: (...words: readonly string[]) => Promise<Finished>;
   readonly startTask: (...words: readonly string[]) => Running;
 }
 
 /** An agent over real HTTP, and the built program as its client. */
-async function agent(script: Script, options: Parameters<typeof tasksStage>[1] = {}): Promise<Agent> {
-  const stage = await tasksStage(script, options);
-  const env = { POLYPOD_URL: stage.door().url, POLYPOD_API_KEY: stage.key() };
+async function agent(script: Script, options: Parameters<typeof tasksFixture>[1] = {}): Promise<Agent> {
+  const fixture = await tasksFixture(script, options);
+  const env = { POLYPOD_URL: fixture.door().url, POLYPOD_API_KEY: fixture.key() };
   return {
-    ...stage,
+    ...fixture,
     env,
     task: (...words) => polypod(['task', ...words], { env }),
     startTask: (...words) => start(['task', ...words], env),
@@ -35,7 +35,7 @@ const lines = (text: string): readonly JsonObject[] => text.trimEnd().split('\n'
 
 describe('polypod task submit', () => {
   it('prints the id, and how to continue', async () => {
-    const { task } = await agent([says('Hello.')]);
+    const { task } = await agent([textAnswer('Hello.')]);
     const { code, stdout, stderr } = await task('submit', '--type', 'chat', '--session', 's1', 'Say hello.');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^task_\S+\n$/);
@@ -43,7 +43,7 @@ describe('polypod task submit', () => {
   });
 
   it('--wait prints the result and nothing else on stdout', async () => {
-    const { task } = await agent([says('Hello.')]);
+    const { task } = await agent([textAnswer('Hello.')]);
     const { code, stdout } = await task('submit', '-t', 'chat', '--wait', 'Say hello.');
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello.\n' });
   });
@@ -56,7 +56,7 @@ describe('polypod task submit', () => {
   });
 
   it('reads the prompt from stdin for -', async () => {
-    const { env, sim } = await agent([says('Fine.')]);
+    const { env, sim } = await agent([textAnswer('Fine.')]);
     const { code } = await polypod(['task', 'submit', '-t', 'chat', '--wait', 'Review:', '-'], {
       env,
       input: 'the diff',
@@ -66,7 +66,7 @@ describe('polypod task submit', () => {
   });
 
   it('--json prints one value without following, and with --wait', async () => {
-    const { task } = await agent([says('One.'), says('Two.')]);
+    const { task } = await agent([textAnswer('One.'), textAnswer('Two.')]);
     const submitted = json((await task('submit', '-t', 'chat', '-s', 's1', '--json', 'x')).stdout);
     expect(submitted).toMatchObject({ status: 'accepted', sessionId: 's1' });
     const waited = json((await task('submit', '-t', 'chat', '-s', 's1', '--json', '--wait', 'x')).stdout);
@@ -74,7 +74,7 @@ describe('polypod task submit', () => {
   });
 
   it('--json --watch prints the submission, every event, and the status last', async () => {
-    const { task } = await agent([says('One.')]);
+    const { task } = await agent([textAnswer('One.')]);
     const all = lines((await task('submit', '-t', 'chat', '--json', '--watch', 'x')).stdout);
     expect(all[0]).toMatchObject({ status: 'accepted' });
     const events = all.slice(1, -1);
@@ -85,7 +85,7 @@ describe('polypod task submit', () => {
   });
 
   it('submits one task per idempotency key', async () => {
-    const { task } = await agent([says('One.')]);
+    const { task } = await agent([textAnswer('One.')]);
     const submit = () => task('submit', '-t', 'chat', '-s', 's1', '--idempotency-key', 'k', 'x');
     const [first, second] = [await submit(), await submit()];
     expect(second.stdout).toBe(first.stdout);
@@ -135,7 +135,7 @@ describe('polypod task submit', () => {
 
 describe('polypod task', () => {
   it('shows the status of a task, and lists tasks', async () => {
-    const { task } = await agent([says('Hello.')]);
+    const { task } = await agent([textAnswer('Hello.')]);
     const id = (await task('submit', '-t', 'chat', '-s', 's1', 'x')).stdout.trim();
     await task('watch', id);
     const said = await task('status', id);
@@ -157,7 +157,7 @@ describe('polypod task', () => {
     const { task, startTask } = await agent([STALLS]);
     const id = (await task('submit', '-t', 'chat', 'x')).stdout.trim();
     const watching = startTask('watch', id);
-    await watching.hear('I begin');
+    await watching.waitForOutput('I begin');
     const cancelled = await task('cancel', id, '--json');
     expect(cancelled.code).toBe(0);
     expect(json(cancelled.stdout)).toMatchObject({ taskId: id });
@@ -176,8 +176,8 @@ describe('polypod task', () => {
       const { task, startTask } = await agent([]);
       const words = ['-t', 'command_execution', '-s', 's1', 'node -e 1 > made'];
       const watching = startTask('submit', how === '--poll' ? '--watch' : how, how, ...words);
-      await watching.hear('polypod task approve');
-      const { stderr } = watching.heard();
+      await watching.waitForOutput('polypod task approve');
+      const { stderr } = watching.output();
       expect(stderr).toContain('waiting for an approval: bash: node -e 1 > made');
       const [, approval = ''] = /polypod task approve (\S+)/.exec(stderr) ?? [];
       expect(stderr).toContain(`polypod task deny ${approval} --comment`);
@@ -210,7 +210,7 @@ describe('polypod task', () => {
     const { door, startTask, restart } = await agent([STALLS]);
     const proxy = await cuttingProxy(() => door().port);
     const watching = startTask('submit', '-t', 'chat', '--watch', '--url', proxy.url, 'x');
-    await watching.hear('I begin');
+    await watching.waitForOutput('I begin');
     await restart('kill');
     proxy.cut();
     const { code, stderr } = await watching.finished;
@@ -221,7 +221,7 @@ describe('polypod task', () => {
   it('gives up on an agent that stays unreachable, and exits with 3', async () => {
     const { door, startTask } = await agent([STALLS]);
     const watching = startTask('submit', '-t', 'chat', '--watch', '--retry-for', '0', 'x');
-    await watching.hear('I begin');
+    await watching.waitForOutput('I begin');
     await door().close();
     const { code, stderr } = await watching.finished;
     expect(code).toBe(3);
@@ -231,7 +231,7 @@ describe('polypod task', () => {
   it('leaves the task running when it is interrupted', async () => {
     const { startTask, client } = await agent([STALLS]);
     const watching = startTask('submit', '-t', 'chat', '-s', 's1', '--watch', 'x');
-    await watching.hear('I begin');
+    await watching.waitForOutput('I begin');
     watching.child.kill('SIGINT');
     const { code, stderr } = await watching.finished;
     expect(code).toBe(130);
@@ -266,7 +266,7 @@ describe('polypod task', () => {
 describe('polypod task and the connection to the agent', () => {
   it('uses TLS with a certificate that --ca names, and no other', async () => {
     const tls = selfSigned();
-    const { task, env } = await agent([says('Hello.')], { tasks: { tls } });
+    const { task, env } = await agent([textAnswer('Hello.')], { tasks: { tls } });
     const ca = join(temporaryDirectory(), 'ca.pem');
     writeFileSync(ca, tls.cert);
     const trusted = await task('submit', '-t', 'chat', '--watch', '--ca', ca, 'x');
@@ -385,7 +385,7 @@ describe('polypod task and the connection to the agent', () => {
   });
 
   it('names the invalid option, not a header that the user did not type', async () => {
-    const { task } = await agent([says('Hello.')]);
+    const { task } = await agent([textAnswer('Hello.')]);
     const id = (await task('submit', '-t', 'chat', 'x')).stdout.trim();
     const said = await task('watch', id, '--after', 'abc');
     expect(said).toMatchObject({
@@ -397,8 +397,8 @@ describe('polypod task and the connection to the agent', () => {
   it('--wait --json prints pending approvals on stderr; a late decision is explained', async () => {
     const { task, startTask } = await agent([]);
     const waiting = startTask('submit', '--wait', '--json', '-t', 'command_execution', 'node -e 1 > made');
-    await waiting.hear('polypod task approve');
-    const { stdout, stderr } = waiting.heard();
+    await waiting.waitForOutput('polypod task approve');
+    const { stdout, stderr } = waiting.output();
     expect(stdout).toBe('');
     expect(stderr).toContain('waiting for an approval: bash: node -e 1 > made');
     const [, approval = ''] = /polypod task approve (\S+)/.exec(stderr) ?? [];

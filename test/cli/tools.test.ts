@@ -52,7 +52,7 @@ describe('polypod decode', () => {
     const running = start(['decode', '--wire', 'ollama', '-']);
     const line = JSON.stringify({ model: 'm', message: { role: 'assistant', content: 'live' }, done: false });
     running.child.stdin.write(`${line}\n`);
-    await running.hear('"text":"live"');
+    await running.waitForOutput('"text":"live"');
     running.child.stdin.end();
     expect((await running.finished).code).toBe(3);
   });
@@ -97,7 +97,7 @@ describe('polypod sim, record and replay', () => {
     writeFileSync(script, JSON.stringify([{ parts: [{ text: 'Scripted.' }] }]));
     const port = await freePort();
     const running = start(['sim', '--port', String(port), '--script', script]);
-    await running.hear('listens on');
+    await running.waitForOutput('listens on');
     const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: 'any' };
     expect(await polypod(['ask', 'Hi'], { env })).toMatchObject({ code: 0, stdout: 'Scripted.\n' });
     running.child.kill('SIGINT');
@@ -107,7 +107,7 @@ describe('polypod sim, record and replay', () => {
   it('records exchanges without the key, and replays them', async () => {
     const [simPort, recordPort, replayPort] = [await freePort(), await freePort(), await freePort()];
     const sim = start(['sim', '--port', String(simPort)]);
-    await sim.hear('listens on');
+    await sim.waitForOutput('listens on');
     const tapes = join(temporaryDirectory(), 'tapes');
     const recorder = start([
       'record',
@@ -117,7 +117,7 @@ describe('polypod sim, record and replay', () => {
       String(recordPort),
       `http://127.0.0.1:${simPort}`,
     ]);
-    await recorder.hear('Recording');
+    await recorder.waitForOutput('Recording');
     const key = 'sk-ant-0123456789abcdefghij';
     const at = (port: number) => ({ ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: key });
     const first = await polypod(['ask', 'Hello tape'], { env: at(recordPort) });
@@ -129,7 +129,7 @@ describe('polypod sim, record and replay', () => {
     expect(readFileSync(join(tapes, tape ?? ''), 'utf8')).not.toContain(key);
 
     const player = start(['replay', tapes, '--port', String(replayPort), '--instant']);
-    await player.hear('Replaying');
+    await player.waitForOutput('Replaying');
     expect(await polypod(['ask', 'Hello tape'], { env: at(replayPort) })).toEqual(first);
     player.child.kill('SIGINT');
     expect((await player.finished).code).toBe(0);
@@ -138,7 +138,7 @@ describe('polypod sim, record and replay', () => {
   it('accepts only the given key', async () => {
     const port = await freePort();
     const running = start(['sim', '--port', String(port), '--key'], { POLYPOD_SIM_KEY: 'the-right-one' });
-    await running.hear('listens on');
+    await running.waitForOutput('listens on');
     const env = { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: 'a-wrong-one' };
     expect((await polypod(['ask', 'Hi'], { env })).code).toBe(2);
     expect((await polypod(['ask', 'Hi'], { env: { ...env, ANTHROPIC_API_KEY: 'the-right-one' } })).code).toBe(

@@ -6,7 +6,7 @@ import type { Answer } from '../../src/sim/index.ts';
 import { scratch } from '../pod/fixture.ts';
 import { DEFAULT_DUPLEX, serveDuplex } from '../../src/protocols/pod/index.ts';
 import { listenUnix } from '../../src/wire/index.ts';
-import { podStage } from '../protocols/pod/fixture.ts';
+import { podFixture } from '../protocols/pod/fixture.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 const TOUCH: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch new' } } }] };
@@ -35,7 +35,7 @@ const isIdle = ({ event, data }: PodLine): boolean => event === 'status' && data
 
 describe('a client', () => {
   it('receives a snapshot, runs a prompt and receives its events to the end', async () => {
-    const { path, pod } = await podStage([HELLO]);
+    const { path, pod } = await podFixture([HELLO]);
     const client = await opened({ path, name: 'ada' });
     const events = client.events();
     const runId = await client.run('Hello?');
@@ -54,7 +54,7 @@ describe('a client', () => {
   });
 
   it('decides, pauses, resumes, steers and cancels', async () => {
-    const { path } = await podStage([TOUCH, HELLO]);
+    const { path } = await podFixture([TOUCH, HELLO]);
     const client = await opened({ path });
     const events = client.events();
     await client.run('Make a file.');
@@ -95,7 +95,7 @@ describe('a client', () => {
   });
 
   it('gives up after the configured number of attempts', async () => {
-    const { path, sockets } = await podStage([]);
+    const { path, sockets } = await podFixture([]);
     const client = await opened({ path, attempts: 2 });
     const events = client.events();
     await events.next();
@@ -105,7 +105,7 @@ describe('a client', () => {
   });
 
   it('ends its event streams and calls when it is closed', async () => {
-    const { path } = await podStage([]);
+    const { path } = await podFixture([]);
     const client = await opened({ path });
     const events = client.events();
     await events.next();
@@ -121,7 +121,7 @@ describe('a client', () => {
       parts: [{ text: 'z'.repeat(2_000) }],
       pace: { chunkSize: 4, batch: 3, delayMs: 1 },
     };
-    const { path } = await podStage([answer, answer]);
+    const { path } = await podFixture([answer, answer]);
     // Breaks every connection after some bytes, at any point.
     const breaking = await breakingRelay(path);
     const losses: string[] = [];
@@ -143,7 +143,7 @@ describe('a client', () => {
   });
 
   it('receives a snapshot if the missed events are no longer retained', async () => {
-    const { path } = await podStage([HELLO]);
+    const { path } = await podFixture([HELLO]);
     const client = await opened({ path, after: 999 });
     const { value } = await client.events().next();
     expect(value).toMatchObject({ event: 'snapshot', data: { reason: 'gap' }, seq: 1 });
@@ -153,7 +153,7 @@ describe('a client', () => {
 
 describe("with the daemon's socket", () => {
   it('attaches to a pod by name first, and fails immediately if there is none', async () => {
-    const { door, pod } = await podStage([HELLO]);
+    const { door, pod } = await podFixture([HELLO]);
     const path = join(scratch(), 'daemon.sock');
     // Like the daemon: the first line names the pod, and the rest goes to the pod.
     const server = await listenUnix(path, (socket) => {

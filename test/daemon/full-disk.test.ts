@@ -54,7 +54,7 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
     const socket = podSocket('demo');
     const command = start(['run', '--name', 'demo', LONG_ANSWER], env);
     command.child.stdin.end();
-    await command.hear('a simulated model');
+    await command.waitForOutput('a simulated model');
     await expect.poll(() => existsSync(socket), { timeout: 20_000 }).toBe(true);
     const plain = await watched(socket, '');
     const extended = await watched(socket, '{"method":"subscribe"}\n');
@@ -74,7 +74,7 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
     const { env, fill, free } = await daemonOnSmallDisk();
     const client = new Program([], env);
     await client.ask('prompt', { message: LONG_ANSWER });
-    await client.hear(({ type }) => type === 'message_update');
+    await client.waitFor(({ type }) => type === 'message_update');
     fill();
     await client.quiet();
     const isEnd = ({ type }: { readonly type: string }): boolean =>
@@ -104,7 +104,7 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
     const client = new Program([], env);
     const args = JSON.stringify({ command: 'while :; do echo tick; sleep 0.05; done' });
     await client.ask('prompt', { message: `Go. [[sim tool=bash args='${args}']]` });
-    await client.hear(({ type }) => type === 'tool_execution_update');
+    await client.waitFor(({ type }) => type === 'tool_execution_update');
     const from = client.lines.length;
     fill();
     await client.quiet();
@@ -164,7 +164,7 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
     const socket = new WsClient(url, ['polypod', `bearer.${key}`]);
     await socket.opened;
     await socket.ask('subscribe', { sessionId: 's1' });
-    await Promise.all(readers.map((reader) => reader.hear('text_delta')));
+    await Promise.all(readers.map((reader) => reader.waitFor('text_delta')));
     fill();
     await Promise.all(readers.map((reader) => reader.ended));
     const lines = [
@@ -172,7 +172,7 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
       { event: 'error', data: { code: 'ended', message: 'the session was closed' } },
     ];
     for (const { heard } of readers) expect(heard.slice(-2).map(({ line }) => line)).toEqual(lines);
-    await socket.hear(({ data }) => data.code === 'ended');
+    await socket.waitFor(({ data }) => data.code === 'ended');
     expect(socket.heard.slice(-2)).toEqual(lines.map((line) => ({ ...line, session_id: 's1' })));
     const status = { status: 'failed', state: 'failed', errorMessage: expect.stringMatching(FULL) };
     await expect

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { says, site, type Site } from '../cli/daemon.ts';
+import { textAnswer, site, type Site } from '../cli/daemon.ts';
 
 interface Line {
   readonly event: string;
@@ -18,7 +18,7 @@ async function clientOf({ dataDirectory }: Site) {
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
-  const hear = async (fits: (line: Line) => boolean): Promise<Line> => {
+  const waitFor = async (fits: (line: Line) => boolean): Promise<Line> => {
     for (;;) {
       const { value, done } = await lines.next();
       if (done === true) throw new Error('the connection was closed');
@@ -27,14 +27,14 @@ async function clientOf({ dataDirectory }: Site) {
     }
   };
   const send = (line: object): void => void socket.write(`${JSON.stringify(line)}\n`);
-  return { send, hear };
+  return { send, waitFor };
 }
 
 const isError = ({ event }: Line): boolean => event === 'error';
 const isIdle = ({ event, data }: Line): boolean => event === 'status' && data.state === 'idle';
 
 async function pod(): Promise<Site> {
-  const here = await site([says('Hello.'), says('Hello again.')]);
+  const here = await site([textAnswer('Hello.'), textAnswer('Hello again.')]);
   here.configure('model: anthropic/x\n');
   await here.serve();
   expect((await here.polypod('new', '--name', 'demo', '--cwd', here.project)).code).toBe(0);
@@ -44,7 +44,7 @@ async function pod(): Promise<Site> {
 describe('a pod of the daemon', () => {
   it('rejects an idempotency key with other input as a conflict, and ignores unknown keys in params', async () => {
     const here = await pod();
-    const { send, hear } = await clientOf(here);
+    const { send, waitFor } = await clientOf(here);
     const run = (input: string, more = {}) => ({
       method: 'run',
       params: { input, unknown: { key: [1] }, ...more },
@@ -54,11 +54,11 @@ describe('a pod of the daemon', () => {
     send(run('Hello?'));
     // Also while the run is under way, when another run would be refused anyway.
     send(run('Goodbye?'));
-    expect(await hear(isError)).toEqual({ event: 'error', data: { code: 'conflict', message } });
-    await hear(isIdle);
+    expect(await waitFor(isError)).toEqual({ event: 'error', data: { code: 'conflict', message } });
+    await waitFor(isIdle);
     send(run('Hello?', { other: true }));
     send({ ...run(''), method: 'cancel' });
-    expect(await hear(({ event }) => event !== 'status')).toMatchObject({ data: { code: 'conflict' } });
+    expect(await waitFor(({ event }) => event !== 'status')).toMatchObject({ data: { code: 'conflict' } });
     expect(here.sim.requests).toHaveLength(1);
     // The same over the daemon's own socket.
     const link = await here.link();
@@ -73,7 +73,7 @@ describe('a pod of the daemon', () => {
     const [ada, bob] = [await clientOf(here), await clientOf(here)];
     for (const client of [ada, bob]) {
       client.send({ method: 'get_status', request_id: 1 });
-      await client.hear(({ request_id: id }) => id === 1);
+      await client.waitFor(({ request_id: id }) => id === 1);
     }
     const outputs = join(here.home, '.cache/polypod/outputs');
     rmSync(outputs, { recursive: true });
@@ -81,9 +81,12 @@ describe('a pod of the daemon', () => {
     ada.send({ method: 'run', params: { input: 'Hello?' } });
     const message = expect.stringMatching(/^the tools cannot be loaded: .*(?:ENOTDIR|EEXIST)/);
     for (const client of [ada, bob])
-      expect(await client.hear(isError)).toEqual({ event: 'error', data: { code: 'tool_error', message } });
+      expect(await client.waitFor(isError)).toEqual({
+        event: 'error',
+        data: { code: 'tool_error', message },
+      });
     rmSync(outputs);
     ada.send({ method: 'run', params: { input: 'Hello?' } });
-    await bob.hear(isIdle);
+    await bob.waitFor(isIdle);
   });
 });

@@ -136,7 +136,7 @@ describe('the socket of a named pod', () => {
     const path = join(podsOf(here), 'demo.sock');
     const env = { ...here.env, POLYPOD_MODEL: 'anthropic/x' };
     const other = start(['run', '--no-daemon', '--resume', 'demo', 'Tell me.'], env);
-    await other.hear('It all');
+    await other.waitForOutput('It all');
     const state = async () => (await ask(path, { method: 'get_status' })).data;
     await expect.poll(state, SOON).toMatchObject({ state: 'running', session_id: id });
     other.child.kill('SIGKILL');

@@ -1,21 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { counted, NO_COUNTS, countEvents } from '../../src/daemon/observe/event-counts.ts';
-import { ADA, Listener, say, stage } from '../pod/fixture.ts';
+import { ADA, Listener, promptCommand, hostFixture } from '../pod/fixture.ts';
 
 const bash = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 
 describe('the counts of a daemon', () => {
   it('count the events of its pods', async () => {
-    const { host, cwd } = await stage([bash, { parts: [{ text: 'No.' }] }, { parts: [{ text: 'Again.' }] }]);
+    const { host, cwd } = await hostFixture([
+      bash,
+      { parts: [{ text: 'No.' }] },
+      { parts: [{ text: 'Again.' }] },
+    ]);
     const counts = countEvents(host);
     expect(counts()).toEqual(NO_COUNTS);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod);
-    await pod.handle(say('Make a file'), ADA);
-    const { approval } = await listener.hearType('approval-request');
+    await pod.handle(promptCommand('Make a file'), ADA);
+    const { approval } = await listener.waitForType('approval-request');
     expect(counts()).toMatchObject({ runsStarted: 1, runsEnded: {}, approvalsAsked: 1, approvalsSettled: 0 });
     await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'deny' }, ADA);
-    await listener.hear((event) => event.type === 'state' && event.state === 'idle' && event.seq > 10);
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'idle' && event.seq > 10);
     const first = counts();
     expect(first).toMatchObject({
       runsStarted: 1,
@@ -26,8 +30,8 @@ describe('the counts of a daemon', () => {
       events: listener.lastSeq,
     });
     expect(first.totals.inputTokens).toBeGreaterThan(0);
-    await pod.handle(say('Again'), ADA);
-    await listener.hear((event) => event.type === 'run-end' && event.seq > first.events);
+    await pod.handle(promptCommand('Again'), ADA);
+    await listener.waitFor((event) => event.type === 'run-end' && event.seq > first.events);
     expect(counts()).toMatchObject({ runsStarted: 2, runsEnded: { finished: 2 }, totals: { turns: 3 } });
   });
 

@@ -17,11 +17,11 @@ it('the example of docs/extensions.md works', async () => {
   const push = await program.run(`[[sim tool=bash args='{"command":"git push"}']]`);
   expect(JSON.stringify(push)).toContain('Pushing is done by /deploy.');
   program.send({ type: 'prompt', message: '/deploy' });
-  const input = await program.hear(({ method }) => method === 'input');
+  const input = await program.waitFor(({ method }) => method === 'input');
   program.send({ type: 'extension_ui_response', id: input.id, value: 'main' });
-  const confirm = await program.hear(({ method }) => method === 'confirm');
+  const confirm = await program.waitFor(({ method }) => method === 'confirm');
   const from = program.lines.length;
   program.send({ type: 'extension_ui_response', id: confirm.id, confirmed: true });
-  await program.hear(({ type }) => type === 'agent_settled', from);
+  await program.waitFor(({ type }) => type === 'agent_settled', from);
   expect(JSON.stringify(program.lines.slice(from))).toContain('Deploy the branch main.');
 });

@@ -86,7 +86,7 @@ describe('an extension in TypeScript, in the built program', () => {
   ])('that fails to load is reported, and the others still load: %s', async (code, message) => {
     const file = written({ 'extension.ts': `${code}; export default (pi: any): void => {};` });
     const program = extended(file);
-    expect(await program.hear(({ type }) => type === 'extension_error')).toMatchObject({
+    expect(await program.waitFor(({ type }) => type === 'extension_error')).toMatchObject({
       extensionPath: file,
       event: 'load',
       error: expect.stringContaining(message) as unknown,
@@ -106,12 +106,12 @@ describe("pi's own examples, in the built program", () => {
 
   it('rpc-demo.ts asks questions, blocks calls, and shows its status', async () => {
     const program = extended(example('rpc-demo.ts'));
-    expect(await program.hear(({ method }) => method === 'setWidget')).toMatchObject({
+    expect(await program.waitFor(({ method }) => method === 'setWidget')).toMatchObject({
       widgetKey: 'rpc-demo',
       widgetLines: ['--- RPC Extension UI Demo ---', 'Loaded and ready.'],
     });
     const running = program.run(`[[sim tool=bash args='{"command":"sudo rm -rf nothing"}']]`);
-    const select = await program.hear(({ method }) => method === 'select');
+    const select = await program.waitFor(({ method }) => method === 'select');
     expect(select).toMatchObject({
       title: 'Dangerous command: sudo rm -rf nothing',
       options: ['Allow', 'Block'],
@@ -126,36 +126,38 @@ describe("pi's own examples, in the built program", () => {
       expect.arrayContaining(['Turn 1 running...', 'Turn 1 done']),
     );
     program.send({ id: 'new', type: 'new_session' });
-    const confirm = await program.hear(({ method }) => method === 'confirm');
+    const confirm = await program.waitFor(({ method }) => method === 'confirm');
     answer(program, confirm.id, { confirmed: false });
-    expect(await program.hear(({ id }) => id === 'new')).toMatchObject({ data: { cancelled: true } });
+    expect(await program.waitFor(({ id }) => id === 'new')).toMatchObject({ data: { cancelled: true } });
     program.send({ type: 'prompt', message: '/rpc-input' });
-    const input = await program.hear(({ method }) => method === 'input');
+    const input = await program.waitFor(({ method }) => method === 'input');
     answer(program, input.id, { value: 'something' });
-    await program.hear(({ message }) => message === 'You entered: something');
+    await program.waitFor(({ message }) => message === 'You entered: something');
   });
 
   it('send-user-message.ts sends messages to the idle and to the busy agent', async () => {
     const program = extended(example('send-user-message.ts'));
     program.send({ type: 'prompt', message: '/ask [[sim text=first]]' });
-    await program.hear(({ type }) => type === 'agent_settled');
+    await program.waitFor(({ type }) => type === 'agent_settled');
     program.send({ type: 'prompt', message: '/askwith [[sim deltas=2000 delay=5]]' });
-    await program.hear(({ type }) => type === 'message_update', program.lines.length);
+    await program.waitFor(({ type }) => type === 'message_update', program.lines.length);
     program.send({ type: 'prompt', message: '/ask again' });
-    await program.hear(({ message }) => String(message).startsWith('Agent is busy'));
+    await program.waitFor(({ message }) => String(message).startsWith('Agent is busy'));
     await program.ask('prompt', { message: '/followup later' });
-    await program.hear(({ message }) => message === 'Follow-up queued');
+    await program.waitFor(({ message }) => message === 'Follow-up queued');
     while ((await program.get('get_state')).queuedMessageCount !== 1);
     await program.ask('abort');
   });
 
   it('status-line.ts and timed-confirm.ts work although hosts cannot show all their output', async () => {
     const program = extended(example('status-line.ts'), example('timed-confirm.ts'));
-    expect(await program.hear(({ method }) => method === 'setStatus')).toMatchObject({ statusText: 'Ready' });
+    expect(await program.waitFor(({ method }) => method === 'setStatus')).toMatchObject({
+      statusText: 'Ready',
+    });
     program.send({ type: 'prompt', message: '/timed' });
-    const confirm = await program.hear(({ method }) => method === 'confirm');
+    const confirm = await program.waitFor(({ method }) => method === 'confirm');
     answer(program, confirm.id, { confirmed: true });
-    await program.hear(({ method }) => method === 'notify');
+    await program.waitFor(({ method }) => method === 'notify');
     expect(program.lines.filter(({ type }) => type === 'extension_error')).toEqual([]);
   });
 });

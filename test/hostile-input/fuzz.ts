@@ -320,7 +320,10 @@ class Fuzz {
     const client = await LineClient.unix(this.target.control);
     try {
       client.send(`${JSON.stringify({ method, params })}\n`);
-      const { result, error } = await client.hear((line) => 'result' in line || 'error' in line, ANSWER_MS);
+      const { result, error } = await client.waitFor(
+        (line) => 'result' in line || 'error' in line,
+        ANSWER_MS,
+      );
       if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
       return result as Record<string, unknown>;
     } finally {

@@ -23,7 +23,7 @@ async function lines(path: string): Promise<LineClient> {
 async function rpcClient(): Promise<LineClient> {
   const client = await lines(target.rpc);
   client.send(`${JSON.stringify({ cwd: target.project, by: 'ada' })}\n`);
-  await client.hear(({ type }) => type === 'ready');
+  await client.waitFor(({ type }) => type === 'ready');
   return client;
 }
 
@@ -45,7 +45,7 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is rejected on 
     const client = webSocket();
     await client.opened;
     client.socket.send(`{"method":"status","params":{},"request_id":${deep(levels)}}`);
-    const refused = await client.hear(({ event }) => event === 'error');
+    const refused = await client.waitFor(({ event }) => event === 'error');
     expect(refused.data).toMatchObject({ code: 'too_deep' });
     expect(String(refused.data.message)).toContain('at most 32 levels deep');
     expect(await client.ask('subscribe', { sessionId: 'none' })).toMatchObject({ event: 'error' });
@@ -67,17 +67,17 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is rejected on 
       `{"method":"configure","params":{"set":{"annotations":{"a":${deep(levels)}}}},"request_id":"p1"}\n`,
     );
     client.send('{"method":"get_status","request_id":"p2"}\n');
-    await client.hear(({ request_id: id }) => id === 'p2');
+    await client.waitFor(({ request_id: id }) => id === 'p2');
     expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
     other.send('{"method":"get_status","request_id":"o1"}\n');
-    await other.hear(({ request_id: id }) => id === 'o1');
+    await other.waitFor(({ request_id: id }) => id === 'o1');
     expect(JSON.stringify(other.heard)).not.toContain(LIMIT);
   });
 
   test('rpc: an error response, and the connection stays usable', async () => {
     const client = await rpcClient();
     client.send(`{"id":${deep(levels)},"type":"get_state"}\n{"id":"r2","type":"get_state"}\n`);
-    await client.hear(({ id }) => id === 'r2');
+    await client.waitFor(({ id }) => id === 'r2');
     const refused = client.heard.find(({ success }) => success === false);
     expect(refused).toMatchObject({ type: 'response', command: 'parse' });
     expect(String(refused?.error)).toContain(LIMIT);
@@ -88,7 +88,7 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is rejected on 
     client.send(
       `{"jsonrpc":"2.0","method":"health","id":${deep(levels)}}\n{"jsonrpc":"2.0","method":"health","id":2}\n`,
     );
-    await client.hear(({ id }) => id === 2);
+    await client.waitFor(({ id }) => id === 2);
     expect(client.heard[0]).toMatchObject({ id: null, error: { code: -32600 } });
     expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
   });
@@ -96,7 +96,7 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is rejected on 
   test('daemon.sock: bad-request, and the connection stays usable', async () => {
     const client = await lines(target.control);
     client.send(`{"method":"status","params":{"a":${deep(levels)}}}\n{"method":"approvals"}\n`);
-    await client.hear(({ result }) => result !== undefined);
+    await client.waitFor(({ result }) => result !== undefined);
     expect(client.heard[0]).toMatchObject({ error: { code: 'bad-request' } });
     expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
   });
@@ -109,8 +109,8 @@ describe('findings of the fuzz test', () => {
       const [client, other] = [await lines(target.pod), await lines(target.pod)];
       client.send(`{"method":"get_status","request_id":${id}}\n{"method":"get_status","request_id":2}\n`);
       other.send('{"method":"get_status","request_id":3}\n');
-      await client.hear(({ request_id: answered }) => answered === 2);
-      await other.hear(({ request_id: answered }) => answered === 3);
+      await client.waitFor(({ request_id: answered }) => answered === 2);
+      await other.waitFor(({ request_id: answered }) => answered === 3);
       expect(JSON.stringify(client.heard[0])).toContain('request_id must be a number, or text');
       expect(other.heard).toHaveLength(1);
     },
@@ -120,7 +120,7 @@ describe('findings of the fuzz test', () => {
     const client = webSocket();
     await client.opened;
     client.socket.send('{"method":"status","params":{},"request_id":{"a":1}}');
-    const { data } = await client.hear(({ event }) => event === 'error');
+    const { data } = await client.waitFor(({ event }) => event === 'error');
     expect(data).toMatchObject({ code: 'invalid_request', details: { field: 'request_id' } });
   });
 
@@ -135,7 +135,7 @@ describe('findings of the fuzz test', () => {
   test('rpc: a type that is an object with its own toString is an unknown command', async () => {
     const client = await rpcClient();
     client.send('{"id":1,"type":{"toString":1,"valueOf":2}}\n{"id":2,"type":"get_state"}\n');
-    await client.hear(({ id }) => id === 2);
+    await client.waitFor(({ id }) => id === 2);
     expect(client.heard.find(({ success }) => success === false)).toMatchObject({
       error: 'Unknown command: {"toString":1,"valueOf":2}',
     });
@@ -144,7 +144,7 @@ describe('findings of the fuzz test', () => {
   test('rpc: the error for a command of 200,000 characters is short', async () => {
     const client = await rpcClient();
     client.send(`{"type":"${'x'.repeat(200_000)}"}\n`);
-    const refused = await client.hear(({ success }) => success === false);
+    const refused = await client.waitFor(({ success }) => success === false);
     expect(JSON.stringify(refused).length).toBeLessThan(1_000);
   });
 
@@ -153,11 +153,11 @@ describe('findings of the fuzz test', () => {
     async (sessionPath) => {
       const client = await rpcClient();
       client.send('{"id":1,"type":"get_state"}\n');
-      const before = await client.hear(({ id }) => id === 1);
+      const before = await client.waitFor(({ id }) => id === 1);
       client.send(`${JSON.stringify({ id: 2, type: 'switch_session', sessionPath })}\n`);
-      expect(await client.hear(({ id }) => id === 2)).toMatchObject({ success: false });
+      expect(await client.waitFor(({ id }) => id === 2)).toMatchObject({ success: false });
       client.send('{"id":3,"type":"get_state"}\n');
-      const after = await client.hear(({ id }) => id === 3);
+      const after = await client.waitFor(({ id }) => id === 3);
       expect(after.data).toEqual(before.data);
     },
   );
@@ -179,7 +179,7 @@ describe('findings of the fuzz test', () => {
     client.send(
       `${JSON.stringify({ id: 1, type: 'switch_session', sessionPath: file })}\n{"id":2,"type":"get_messages"}\n`,
     );
-    expect(await client.hear(({ id }) => id === 2)).toMatchObject({ type: 'response' });
+    expect(await client.waitFor(({ id }) => id === 2)).toMatchObject({ type: 'response' });
     expect(target.ended()).toBeUndefined();
   });
 
@@ -187,7 +187,7 @@ describe('findings of the fuzz test', () => {
     const client = await lines(target.hld);
     const params = { query: 'x', working_dir: '/tmp/\0' };
     client.send(`${JSON.stringify({ jsonrpc: '2.0', method: 'launchSession', params, id: 1 })}\n`);
-    expect(await client.hear(({ id }) => id === 1)).toMatchObject({
+    expect(await client.waitFor(({ id }) => id === 1)).toMatchObject({
       error: { code: -32602, data: { field: 'working_dir' } },
     });
   });
@@ -200,7 +200,7 @@ describe('findings of the fuzz test', () => {
       dangerously_skip_permissions_timeout_ms: Number.MAX_SAFE_INTEGER,
     };
     client.send(`${JSON.stringify({ jsonrpc: '2.0', method: 'updateSessionSettings', params, id: 1 })}\n`);
-    expect(await client.hear(({ id }) => id === 1)).toMatchObject({ result: { success: true } });
+    expect(await client.waitFor(({ id }) => id === 1)).toMatchObject({ result: { success: true } });
   });
 
   test('daemon.sock: a million invalid items result in an error of at most 8,000 characters', async () => {
@@ -211,7 +211,7 @@ describe('findings of the fuzz test', () => {
       command: { type: 'set-todos', items: Array.from({ length: 1_000_000 }, () => 1) },
     };
     client.send(`${JSON.stringify({ method: 'command', params })}\n`);
-    const { error } = await client.hear((line) => line.error !== undefined);
+    const { error } = await client.waitFor((line) => line.error !== undefined);
     expect(JSON.stringify(error).length).toBeLessThan(9_000);
   });
 });
@@ -235,7 +235,7 @@ describe('the uncaught error handler', () => {
 async function contained(): Promise<number> {
   const client = await LineClient.unix(target.control);
   client.send('{"method":"metrics"}\n');
-  const { result } = await client.hear((line) => line.result !== undefined);
+  const { result } = await client.waitFor((line) => line.result !== undefined);
   client.close();
   const { text } = result as { text: string };
   return Number(/^polypod_unexpected_errors_total (\d+)$/m.exec(text)?.[1]);

@@ -38,7 +38,7 @@ export class LineClient {
   }
 
   /** Returns the first matching line. Throws if the connection ends without it, or on timeout. */
-  async hear(fits: (line: Line) => boolean, ms = 20_000): Promise<Line> {
+  async waitFor(fits: (line: Line) => boolean, ms = 20_000): Promise<Line> {
     const deadline = Date.now() + ms;
     for (;;) {
       const found = this.heard.find(fits);

@@ -13,7 +13,7 @@ interface Wire {
   readonly path: string;
   /** Returns the bytes of an answer that calls `read` with these arguments, as JSON text. */
   readonly calls: (args: string) => string;
-  readonly says: (text: string) => string;
+  readonly textAnswer: (text: string) => string;
 }
 
 /** Each provider's own format, written by hand: the simulator cannot send what no provider should. */
@@ -25,7 +25,7 @@ const WIRES: readonly Wire[] = [
       sse(
         `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":${args}}}],"role":"model"},"finishReason":"STOP"}]}`,
       ),
-    says: (text) =>
+    textAnswer: (text) =>
       sse(`{"candidates":[{"content":{"parts":[{"text":"${text}"}],"role":"model"},"finishReason":"STOP"}]}`),
   },
   {
@@ -33,7 +33,7 @@ const WIRES: readonly Wire[] = [
     path: '',
     calls: (args) =>
       `{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"read","arguments":${args}}}]},"done":false}\n{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}\n`,
-    says: (text) =>
+    textAnswer: (text) =>
       `{"message":{"role":"assistant","content":"${text}"},"done":false}\n{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}\n`,
   },
   {
@@ -48,7 +48,7 @@ const WIRES: readonly Wire[] = [
         '{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}',
         '{"type":"message_stop"}',
       ),
-    says: (text) =>
+    textAnswer: (text) =>
       sse(
         '{"type":"message_start","message":{"id":"m","role":"assistant","model":"x","usage":{"input_tokens":1}}}',
         '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
@@ -67,7 +67,7 @@ const WIRES: readonly Wire[] = [
         '{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}',
         '[DONE]',
       ),
-    says: (text) =>
+    textAnswer: (text) =>
       sse(
         `{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"${text}"}}]}`,
         '{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
@@ -77,7 +77,7 @@ const WIRES: readonly Wire[] = [
 ];
 
 /** A model that first calls a tool with these arguments, then answers; and the requests it received. */
-async function run({ wire, path, calls, says }: Wire, args: string) {
+async function run({ wire, path, calls, textAnswer }: Wire, args: string) {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     let body = '';
@@ -85,7 +85,7 @@ async function run({ wire, path, calls, says }: Wire, args: string) {
     request.on('end', () => {
       requests.push(body);
       response.setHeader('content-type', wire === 'ollama' ? 'application/x-ndjson' : 'text/event-stream');
-      response.end(requests.length === 1 ? calls(args) : says('Done.'));
+      response.end(requests.length === 1 ? calls(args) : textAnswer('Done.'));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

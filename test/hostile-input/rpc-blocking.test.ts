@@ -15,7 +15,7 @@ class RpcClient {
     const lines = await LineClient.unix(target.rpc);
     onTestFinished(() => lines.close());
     lines.send(`${JSON.stringify({ cwd: target.project, by: 'ada' })}\n`);
-    await lines.hear(({ type }) => type === 'ready');
+    await lines.waitFor(({ type }) => type === 'ready');
     return new RpcClient(lines);
   }
 
@@ -30,7 +30,7 @@ class RpcClient {
   }
 
   answer(id: string): Promise<{ readonly [key: string]: unknown }> {
-    return this.#lines.hear((line) => line.type === 'response' && line.id === id);
+    return this.#lines.waitFor((line) => line.type === 'response' && line.id === id);
   }
 
   ask(type: string, fields: object = {}): Promise<{ readonly [key: string]: unknown }> {
@@ -46,7 +46,7 @@ async function control(target: Target, method: string, params: object): Promise<
   const lines = await LineClient.unix(target.control);
   try {
     lines.send(`${JSON.stringify({ method, params })}\n`);
-    await lines.hear(() => true);
+    await lines.waitFor(() => true);
   } finally {
     lines.close();
   }

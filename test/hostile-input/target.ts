@@ -100,7 +100,7 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   const control = controlSocket(dataPaths);
   const link = await LineClient.unix(control);
   link.send('{"method":"new","params":{"cwd":' + JSON.stringify(project) + ',"name":"target"}}\n');
-  const created = await link.hear((line) => typeof line === 'object');
+  const created = await link.waitFor((line) => typeof line === 'object');
   link.close();
   const { result } = created as { result?: { id?: string } };
   const podId = result?.id;

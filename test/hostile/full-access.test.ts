@@ -113,7 +113,7 @@ const USERS = [
 ];
 
 describe.each(USERS)('a hostile model with full access, as $name', ({ owner }) => {
-  const stage = async (config?: string) => {
+  const fixture = async (config?: string) => {
     const attacker = await startAttacker();
     const layout = await makeLayout(parentFor(owner), owner);
     if (config !== undefined) {
@@ -138,7 +138,7 @@ describe.each(USERS)('a hostile model with full access, as $name', ({ owner }) =
   it(
     "does not find the provider's key",
     async () => {
-      const { layout, attack } = await stage();
+      const { layout, attack } = await fixture();
       const outcomes = await attack(KEY);
       const found = outcomes.filter(({ results }) =>
         results.some((text) => text.includes(layout.providerKey)),
@@ -151,7 +151,7 @@ describe.each(USERS)('a hostile model with full access, as $name', ({ owner }) =
   it(
     'cannot use the sockets of the daemon that runs it',
     async () => {
-      const { daemon, attack } = await stage();
+      const { daemon, attack } = await fixture();
       const own = sockets.filter(({ name }) => /^(?:control|HLD|pod|rpc) socket/.test(name));
       const outcomes = await attack([...own, ...DISGUISED]);
       const answered = outcomes.filter(({ violations }) =>
@@ -166,7 +166,7 @@ describe.each(USERS)('a hostile model with full access, as $name', ({ owner }) =
   it(
     'does not bypass deny rules',
     async () => {
-      const { layout, attack } = await stage(RULES);
+      const { layout, attack } = await fixture(RULES);
       const outcomes = await attack(DENIED);
       const through = outcomes.filter(
         ({ results, violations }) =>

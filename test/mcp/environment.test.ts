@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseObject, safeEnv } from '../../src/base/index.ts';
-import { EVERYTHING, outputText, StoppedClock, scripted, stage, stdio } from './fixture.ts';
+import { EVERYTHING, outputText, StoppedClock, scripted, mcpFixture, stdio } from './fixture.ts';
 
 const NOTHING = { secret: [], pass: [] };
 
@@ -70,7 +70,7 @@ test('a started server gets the safe environment plus its configured variables',
     GITHUB_TOKEN: 'passed-on',
     GITLAB_TOKEN: 'secret-4',
   };
-  const { call } = stage([everything], {}, { env, secretEnv: ['WORK'] });
+  const { call } = mcpFixture([everything], {}, { env, secretEnv: ['WORK'] });
   const output = outputText(await call('mcp__everything__get-env'));
   expect(parseObject(output)).toEqual({
     PATH: process.env.PATH,
@@ -85,7 +85,7 @@ test('the status of a server contains none of its secrets', async () => {
   const code = `console.error(process.env.API_KEY + ' and ' + process.env.GITHUB_TOKEN + ' are wrong'); process.exit(1);`;
   const spec = scripted(code, { env: { API_KEY: 'its-own-key' }, passEnv: ['GITHUB_TOKEN'] });
   const env = { PATH: process.env.PATH, GITHUB_TOKEN: 'passed-on' };
-  const { servers } = stage([spec], { clock: new StoppedClock() }, { env });
+  const { servers } = mcpFixture([spec], { clock: new StoppedClock() }, { env });
   await servers.tools();
   expect(servers.status()).toMatchObject([
     { error: 'it ended with exit code 1; its last output was:\n[redacted] and [redacted] are wrong' },
@@ -94,7 +94,7 @@ test('the status of a server contains none of its secrets', async () => {
 
 test("a server runs in the agent's directory or in its configured one", async () => {
   const code = `methods['tools/call'] = () => text(process.cwd());`;
-  const { call } = stage(
+  const { call } = mcpFixture(
     [scripted(code, { name: 'here' }), scripted(code, { name: 'there', cwd: '..' })],
     {},
     { cwd: import.meta.dirname },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { McpServerSpec } from '../../src/mcp/index.ts';
-import { EVERYTHING, isAlive, openStage, type Stage, outputText, stdio } from './fixture.ts';
+import { EVERYTHING, isAlive, openMcpFixture, type McpFixture, outputText, stdio } from './fixture.ts';
 
 const TOOLS = [
   'mcp__everything__echo',
@@ -33,11 +33,11 @@ const OVER: Readonly<Record<string, () => Promise<Reachable>>> = {
 };
 
 describe.each(Object.entries(OVER))('the everything server over %s', (transport, start) => {
-  let { servers, heard, call }: Stage = openStage([], tmpdir());
+  let { servers, statuses, call }: McpFixture = openMcpFixture([], tmpdir());
 
   beforeAll(async () => {
     const { spec, stop } = await start();
-    ({ servers, heard, call } = openStage([spec], tmpdir()));
+    ({ servers, statuses, call } = openMcpFixture([spec], tmpdir()));
     return async () => {
       await servers.close();
       await stop();
@@ -136,7 +136,7 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
     const [before] = servers.status();
     await servers.close();
     expect(servers.status()).toMatchObject([{ state: 'closed' }]);
-    expect(heard.map(({ state }) => state)).toEqual(
+    expect(statuses.map(({ state }) => state)).toEqual(
       expect.arrayContaining(['connecting', 'ready', 'closed']),
     );
     if (transport === 'stdio') expect(isAlive(before?.pid ?? 0)).toBe(false);

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/mcp/index.ts';
 import {
-  doorbell,
+  pidServer,
   isAlive,
   StoppedClock,
   outputText,
   scripted,
-  stage,
+  mcpFixture,
   stdio,
   temporaryDirectory,
 } from './fixture.ts';
@@ -30,7 +30,7 @@ const DIES_ON_DEMAND = `
 describe('a crashing server', () => {
   test('fails the pending call, is reported, and restarts', async () => {
     const clock = new StoppedClock();
-    const { servers, call, heard, until } = stage([scripted(DIES_ON_DEMAND)], { clock });
+    const { servers, call, statuses, until } = mcpFixture([scripted(DIES_ON_DEMAND)], { clock });
     await servers.tools();
     const [first] = servers.status();
     const lost = await call('mcp__test__echo', { die: true });
@@ -67,7 +67,7 @@ describe('a crashing server', () => {
     expect(back).toMatchObject({ state: 'ready', tools: 1, version: 'scripted 1.0' });
     expect(back.pid).not.toBe(first?.pid);
     expect(outputText(await call('mcp__test__echo'))).toBe(`fine, ${back.pid}`);
-    expect(heard.map(({ state }) => state)).toEqual([
+    expect(statuses.map(({ state }) => state)).toEqual([
       'connecting',
       'ready',
       'restarting',
@@ -77,7 +77,7 @@ describe('a crashing server', () => {
   });
 
   test('fails every pending call', async () => {
-    const { call, servers } = stage(
+    const { call, servers } = mcpFixture(
       [scripted(`methods['tools/call'] = ({ params }) => params.arguments.die && process.exit(1);`)],
       {
         clock: new StoppedClock(),
@@ -93,7 +93,7 @@ describe('a crashing server', () => {
   });
 
   test('that crashes right after its answer has answered', async () => {
-    const { call } = stage(
+    const { call } = mcpFixture(
       [
         scripted(
           `methods['tools/call'] = () => (setImmediate(() => process.exit(0)), text('x'.repeat(40_000)));`,
@@ -106,9 +106,12 @@ describe('a crashing server', () => {
 
   test('at every start is restarted at growing intervals, and then given up', async () => {
     const clock = hastyClock();
-    const { servers, until, heard } = stage([scripted(`console.error('no licence'); process.exit(1);`)], {
-      clock,
-    });
+    const { servers, until, statuses } = mcpFixture(
+      [scripted(`console.error('no licence'); process.exit(1);`)],
+      {
+        clock,
+      },
+    );
     expect(await servers.tools()).toEqual([]);
     const end = await until(({ state }) => state === 'failed');
     expect(end).toMatchObject({
@@ -116,12 +119,12 @@ describe('a crashing server', () => {
       error: 'it ended with exit code 1; its last output was:\nno licence',
     });
     expect(clock.slept).toEqual([500, 1000, 2000, 4000, 8000]);
-    expect(heard.filter(({ state }) => state === 'connecting')).toHaveLength(6);
+    expect(statuses.filter(({ state }) => state === 'connecting')).toHaveLength(6);
   });
 
   test('that was stable for long resets the restart count', async () => {
     const clock = new StoppedClock();
-    const { servers, call, until } = stage([scripted(DIES_ON_DEMAND)], { clock });
+    const { servers, call, until } = mcpFixture([scripted(DIES_ON_DEMAND)], { clock });
     await servers.tools();
     for (const livedMs of [0, 59_999, 60_000]) {
       clock.time += livedMs;
@@ -136,7 +139,7 @@ describe('a crashing server', () => {
     const flag = join(temporaryDirectory(), 'broken');
     const code = `if (existsSync(${JSON.stringify(flag)})) process.exit(1); ${DIES_ON_DEMAND}`;
     const restart = { maxRestarts: 1, baseMs: 1, capMs: 1, stableMs: 1000 };
-    const { servers, call, until } = stage([scripted(code)], { clock: hastyClock(), restart });
+    const { servers, call, until } = mcpFixture([scripted(code)], { clock: hastyClock(), restart });
     await servers.tools();
     writeFileSync(flag, '');
     await call('mcp__test__echo', { die: true });
@@ -152,7 +155,7 @@ describe('a crashing server', () => {
   test('does not affect the others', async () => {
     const dying = scripted('process.exit(1);', { name: 'dying' });
     const sound = scripted('', { name: 'sound' });
-    const { servers, call } = stage([dying, sound], { clock: new StoppedClock() });
+    const { servers, call } = mcpFixture([dying, sound], { clock: new StoppedClock() });
     expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__sound__echo']);
     expect(outputText(await call('mcp__sound__echo', { a: 1 }))).toBe('{"a":1}');
     expect(servers.status()).toMatchObject([{ state: 'restarting' }, { state: 'ready' }]);
@@ -178,7 +181,7 @@ describe('a server that cannot be started', () => {
     ],
   ])('%s is reported at once and not retried', async (_, more, error) => {
     const clock = new StoppedClock();
-    const { servers } = stage([stdio([], more)], { clock });
+    const { servers } = mcpFixture([stdio([], more)], { clock });
     expect(await servers.tools()).toEqual([]);
     expect(servers.status()).toMatchObject([{ state: 'failed', error: expect.stringMatching(error) }]);
     expect(clock.slept).toEqual([]);
@@ -193,9 +196,9 @@ describe('a server that hangs', () => {
   `;
 
   test('during initialization is ended, and the others wait no longer than the limit', async () => {
-    const bell = await doorbell();
-    const slow = scripted(HANGS + bell.ring('process.pid'), { name: 'slow' });
-    const { servers } = stage([slow, scripted('', { name: 'quick' })], {
+    const bell = await pidServer();
+    const slow = scripted(HANGS + bell.report('process.pid'), { name: 'slow' });
+    const { servers } = mcpFixture([slow, scripted('', { name: 'quick' })], {
       connectTimeoutMs: 3000,
       graceMs: 100,
       clock: new StoppedClock(),
@@ -209,8 +212,8 @@ describe('a server that hangs', () => {
   });
 
   test('during initialization can be closed', async () => {
-    const bell = await doorbell();
-    const { servers } = stage([scripted(HANGS + bell.ring('process.pid'))], { graceMs: 100 });
+    const bell = await pidServer();
+    const { servers } = mcpFixture([scripted(HANGS + bell.report('process.pid'))], { graceMs: 100 });
     const tools = servers.tools();
     const pid = await bell.next();
     expect(isAlive(pid)).toBe(true);
@@ -221,7 +224,7 @@ describe('a server that hangs', () => {
   });
 
   test('at the tool list is reported', async () => {
-    const { servers } = stage([scripted(`methods['tools/list'] = () => undefined;`)], {
+    const { servers } = mcpFixture([scripted(`methods['tools/list'] = () => undefined;`)], {
       connectTimeoutMs: 1000,
       clock: new StoppedClock(),
     });
@@ -230,7 +233,7 @@ describe('a server that hangs', () => {
   });
 
   test('in a call is notified of the cancellation, and can be called again', async () => {
-    const { call } = stage([
+    const { call } = mcpFixture([
       scripted(
         `
             const cancelled = [];

@@ -73,10 +73,10 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
 });
 `;
 
-export interface Stage {
+export interface McpFixture {
   readonly servers: McpServers;
   /** All reported statuses, in order. */
-  readonly heard: readonly McpServerStatus[];
+  readonly statuses: readonly McpServerStatus[];
   /** Returns the first matching status from now on, or the current one. */
   readonly until: (fits: (status: McpServerStatus) => boolean) => Promise<McpServerStatus>;
   /** Calls a tool like a worker does. */
@@ -89,23 +89,23 @@ interface CallOptions {
 }
 
 /** Creates servers for one test. */
-export function stage(
+export function mcpFixture(
   specs: readonly McpServerSpec[],
   tuning: Partial<McpTuning> = {},
   more: Partial<McpHostContext> = {},
-): Stage {
-  const opened = openStage(specs, temporaryDirectory(), tuning, more);
+): McpFixture {
+  const opened = openMcpFixture(specs, temporaryDirectory(), tuning, more);
   onTestFinished(() => opened.servers.close());
   return opened;
 }
 
 /** Creates servers that the caller closes. */
-export function openStage(
+export function openMcpFixture(
   specs: readonly McpServerSpec[],
   scratch: string,
   tuning: Partial<McpTuning> = {},
   more: Partial<McpHostContext> = {},
-): Stage {
+): McpFixture {
   const statuses: McpServerStatus[] = [];
   const waiting = new Set<(status: McpServerStatus) => void>();
   const servers = new McpServers(
@@ -117,7 +117,7 @@ export function openStage(
       clientVersion: '0.0.0',
       onChange: (status) => {
         statuses.push(status);
-        for (const hear of waiting) hear(status);
+        for (const onStatus of waiting) onStatus(status);
       },
       ...more,
     },
@@ -125,28 +125,28 @@ export function openStage(
   );
   return {
     servers,
-    heard: statuses,
+    statuses,
     until: (fits) =>
       new Promise((resolve) => {
-        const hear = (status: McpServerStatus): void => {
+        const onStatus = (status: McpServerStatus): void => {
           if (!fits(status)) return;
-          waiting.delete(hear);
+          waiting.delete(onStatus);
           resolve(status);
         };
-        waiting.add(hear);
-        for (const status of servers.status()) hear(status);
+        waiting.add(onStatus);
+        for (const status of servers.status()) onStatus(status);
       }),
     call: async (name, input = {}, { signal = new AbortController().signal, update = () => {} } = {}) => {
       const tool = (await servers.tools()).find((candidate) => candidate.name === name);
       if (tool === undefined) throw new Error(`no tool ${name}`);
       const prepared = tool.prepare(input, scratch);
       if ('invalid' in prepared) throw new Error(prepared.invalid);
-      return prepared.run(surroundings(scratch, update), signal);
+      return prepared.run(toolContext(scratch, update), signal);
     },
   };
 }
 
-function surroundings(scratch: string, update: (text: string) => void): ToolContext {
+function toolContext(scratch: string, update: (text: string) => void): ToolContext {
   return {
     cwd: scratch,
     env: {},
@@ -185,21 +185,21 @@ export class StoppedClock implements Clock {
 }
 
 /** Lets a scripted server report a process id. */
-export interface Bell {
+export interface PidServer {
   /** Code that reports it. */
-  readonly ring: (pid: string) => string;
+  readonly report: (pid: string) => string;
   /** Returns the next reported id. */
   readonly next: () => Promise<number>;
 }
 
-export async function doorbell(): Promise<Bell> {
-  const rung: number[] = [];
+export async function pidServer(): Promise<PidServer> {
+  const reported: number[] = [];
   const waiting: ((pid: number) => void)[] = [];
   const server = createServer((socket) => {
     socket.setEncoding('utf8').on('data', (text: string) => {
-      const hear = waiting.shift();
-      if (hear === undefined) rung.push(Number(text));
-      else hear(Number(text));
+      const resolve = waiting.shift();
+      if (resolve === undefined) reported.push(Number(text));
+      else resolve(Number(text));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -207,9 +207,9 @@ export async function doorbell(): Promise<Bell> {
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   return {
-    ring: (pid) => `connect(${port}, '127.0.0.1').end(String(${pid}));`,
+    report: (pid) => `connect(${port}, '127.0.0.1').end(String(${pid}));`,
     next: () => {
-      const pid = rung.shift();
+      const pid = reported.shift();
       return pid === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(pid);
     },
   };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpSpec } from '../../src/mcp/index.ts';
-import { outputText, StoppedClock, stage } from './fixture.ts';
+import { outputText, StoppedClock, mcpFixture } from './fixture.ts';
 
 type Reply = (request: ReceivedRequest, response: ServerResponse) => void;
 
@@ -84,7 +84,9 @@ function at({ url }: TestServer, headers: HttpSpec['headers'] = {}): HttpSpec {
 describe('a server over HTTP', () => {
   test('receives our headers, and the end of the session', async () => {
     const server = await testServer();
-    const { servers, call } = stage([at(server, { Authorization: 'Bearer abcdefgh', 'X-Team': 'blue' })]);
+    const { servers, call } = mcpFixture([
+      at(server, { Authorization: 'Bearer abcdefgh', 'X-Team': 'blue' }),
+    ]);
     expect(outputText(await call('mcp__web__echo', { a: 1 }))).toBe('{"a":1}');
     expect(servers.status()).toEqual([
       { name: 'web', transport: 'http', state: 'ready', tools: 1, version: 'web 1' },
@@ -100,7 +102,7 @@ describe('a server over HTTP', () => {
   test('that stops is lost, and reconnected when it is back', async () => {
     const server = await testServer();
     const clock = new StoppedClock();
-    const { servers, call, until } = stage([at(server)], { clock });
+    const { servers, call, until } = mcpFixture([at(server)], { clock });
     await servers.tools();
     await server.stop();
     const output = await call('mcp__web__echo');
@@ -120,7 +122,7 @@ describe('a server over HTTP', () => {
 
   test('that stops during a call fails the call at once', async () => {
     const server = await testServer();
-    const { servers, call } = stage([at(server)], { clock: new StoppedClock() });
+    const { servers, call } = mcpFixture([at(server)], { clock: new StoppedClock() });
     await servers.tools();
     server.replies.set('tools/call', (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -136,7 +138,7 @@ describe('a server over HTTP', () => {
     ['ends', (response: ServerResponse) => response.end()],
   ])('whose answer %s fails only the call', async (_, end) => {
     const server = await testServer();
-    const { servers, call } = stage([at(server)]);
+    const { servers, call } = mcpFixture([at(server)]);
     server.replies.set('tools/call', (__, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': a comment\n\n', () => end(response));
@@ -153,7 +155,7 @@ describe('a server over HTTP', () => {
   test('that lost the session gets a new one', async () => {
     const server = await testServer();
     const clock = new StoppedClock();
-    const { servers, call, until } = stage([at(server)], { clock });
+    const { servers, call, until } = mcpFixture([at(server)], { clock });
     await servers.tools();
     server.replies.set('tools/call', refuse(404)).set('ping', refuse(404));
     const output = await call('mcp__web__echo');
@@ -167,7 +169,7 @@ describe('a server over HTTP', () => {
 
   test('that fails one call is not restarted', async () => {
     const server = await testServer();
-    const { servers, call } = stage([at(server)]);
+    const { servers, call } = mcpFixture([at(server)]);
     server.replies.set('tools/call', refuse(502));
     expect(await call('mcp__web__echo')).toMatchObject({
       isError: true,
@@ -187,7 +189,7 @@ describe('a server over HTTP', () => {
   ])('that answers initialization with %i is %s', async (status, state, error) => {
     const server = await testServer();
     server.replies.set('initialize', refuse(status));
-    const { servers } = stage([at(server, { Authorization: 'Bearer abcdefgh' })], {
+    const { servers } = mcpFixture([at(server, { Authorization: 'Bearer abcdefgh' })], {
       clock: new StoppedClock(),
     });
     expect(await servers.tools()).toEqual([]);
@@ -196,7 +198,7 @@ describe('a server over HTTP', () => {
 
   test('that quotes our key in an error does not leak it into a message', async () => {
     const server = await testServer();
-    const { call } = stage([at(server, { Authorization: 'Bearer abcdefgh' })]);
+    const { call } = mcpFixture([at(server, { Authorization: 'Bearer abcdefgh' })]);
     server.replies.set('tools/call', ({ id }, response) => {
       const error = { code: -32_000, message: 'abcdefgh is not a key' };
       response.setHeader('content-type', 'application/json');
@@ -213,7 +215,7 @@ describe('a server over HTTP', () => {
       'initialize',
       (_, response) => void response.writeHead(307, { location: elsewhere.url }).end(),
     );
-    const { servers } = stage([at(server, { Authorization: 'Bearer abcdefgh' })]);
+    const { servers } = mcpFixture([at(server, { Authorization: 'Bearer abcdefgh' })]);
     await servers.tools();
     expect(servers.status()).toMatchObject([
       { state: 'failed', error: 'it answered with HTTP 307: check its url' },
@@ -224,7 +226,7 @@ describe('a server over HTTP', () => {
   test('that does not answer times out', async () => {
     const server = await testServer();
     server.replies.set('initialize', () => {});
-    const { servers } = stage([at(server)], { connectTimeoutMs: 300, clock: new StoppedClock() });
+    const { servers } = mcpFixture([at(server)], { connectTimeoutMs: 300, clock: new StoppedClock() });
     await servers.tools();
     expect(servers.status()).toMatchObject([
       { state: 'restarting', error: 'it did not answer within 0.3 s' },
@@ -237,7 +239,7 @@ describe('a server over HTTP', () => {
     server.replies.set('GET', (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     });
-    const { servers } = stage([at(server)], { connectTimeoutMs: 1000 });
+    const { servers } = mcpFixture([at(server)], { connectTimeoutMs: 1000 });
     await servers.tools();
     expect(servers.status()).toMatchObject([
       { state: 'failed', error: 'it answered with HTTP 405: check its url' },
@@ -248,7 +250,7 @@ describe('a server over HTTP', () => {
     const server = await testServer();
     await server.stop();
     const clock = new StoppedClock();
-    const { servers, until } = stage([at(server)], { clock });
+    const { servers, until } = mcpFixture([at(server)], { clock });
     await servers.tools();
     expect(servers.status()).toMatchObject([{ state: 'restarting', error: 'fetch failed (ECONNREFUSED)' }]);
     await server.start();
@@ -259,7 +261,7 @@ describe('a server over HTTP', () => {
 
   test('with an invalid URL fails alone', async () => {
     const server = await testServer();
-    const { servers } = stage([{ ...at(server), name: 'nowhere', url: 'nowhere' }, at(server)]);
+    const { servers } = mcpFixture([{ ...at(server), name: 'nowhere', url: 'nowhere' }, at(server)]);
     expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__web__echo']);
     expect(servers.status()).toMatchObject([{ state: 'failed', error: 'Invalid URL' }, { state: 'ready' }]);
   });
@@ -269,7 +271,7 @@ describe('a server over HTTP', () => {
     const received = new Promise<void>((resolve) => {
       server.replies.set('initialize', () => resolve());
     });
-    const { servers } = stage([at(server)]);
+    const { servers } = mcpFixture([at(server)]);
     const tools = servers.tools();
     await received;
     await servers.close();

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { McpServers, readMcpConfig } from '../../src/mcp/index.ts';
-import { scripted, stage } from './fixture.ts';
+import { scripted, mcpFixture } from './fixture.ts';
 
 const loaded = vi.hoisted(() => ({ times: 0 }));
 
@@ -14,7 +14,7 @@ test('the client library is loaded only when tools are requested', async () => {
   const none = new McpServers(readMcpConfig({}), surroundings);
   expect(await none.tools()).toEqual([]);
   await none.close();
-  const { servers } = stage([scripted('')]);
+  const { servers } = mcpFixture([scripted('')]);
   expect(servers.status()).toEqual([{ name: 'test', transport: 'stdio', state: 'idle', tools: 0 }]);
   expect(loaded.times).toBe(0);
   await servers.tools();

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import { outputText, StoppedClock, scripted, stage } from './fixture.ts';
+import { outputText, StoppedClock, scripted, mcpFixture } from './fixture.ts';
 
 describe('output outside the protocol', () => {
   test('on stderr is limited, and quoted in part when the server crashes', async () => {
@@ -11,7 +11,7 @@ describe('output outside the protocol', () => {
         process.stderr.write('out of memory\\n', () => process.exit(134));
       };
     `;
-    const { call } = stage([scripted(code)], { clock: new StoppedClock() });
+    const { call } = mcpFixture([scripted(code)], { clock: new StoppedClock() });
     const text = outputText(await call('mcp__test__echo'));
     expect(text).toContain('it ended with exit code 134; its last output was:\nxxx');
     expect(text).toContain('\nout of memory\nIt is unknown whether the call had an effect');
@@ -26,20 +26,20 @@ describe('output outside the protocol', () => {
       console.log(JSON.stringify({ jsonrpc: '2.0', id: 999, result: {} }));
       console.log('');
     `;
-    const { call } = stage([scripted(code)]);
+    const { call } = mcpFixture([scripted(code)]);
     expect(outputText(await call('mcp__test__echo', { a: 1 }))).toBe('{"a":1}');
   });
 
   test('on stdout without a line end ends the server', async () => {
     const code = `methods['tools/call'] = () => void process.stdout.write('x'.repeat(11 * 1024 * 1024));`;
-    const { call } = stage([scripted(code)], { clock: new StoppedClock() });
+    const { call } = mcpFixture([scripted(code)], { clock: new StoppedClock() });
     expect(outputText(await call('mcp__test__echo'))).toContain('it sent a line of more than 10485760 bytes');
   });
 });
 
 test('a server that closes its input is lost', async () => {
   const code = `methods['tools/call'] = () => { closeSync(0); setInterval(() => {}, 1000); return text('deaf'); };`;
-  const { call } = stage([scripted(code)], { clock: new StoppedClock() });
+  const { call } = mcpFixture([scripted(code)], { clock: new StoppedClock() });
   expect(outputText(await call('mcp__test__echo'))).toBe('deaf');
   const output = await call('mcp__test__echo', { large: 'x'.repeat(1_000_000) });
   expect(output.isError).toBe(true);
@@ -53,7 +53,7 @@ test('escape sequences of a server are removed from messages', async () => {
       process.stderr.write('\\u001b[31mred\\u001b[0m\\r\\n\\n\\tthe end\\u0007', () => process.exit(1));
     };
   `;
-  const { servers, call } = stage([scripted(code)], { clock: new StoppedClock() });
+  const { servers, call } = mcpFixture([scripted(code)], { clock: new StoppedClock() });
   expect((await call('mcp__test__echo')).summary).not.toMatch(/\p{Cc}/u);
   await call('mcp__test__echo', { die: true });
   expect(servers.status()).toMatchObject([
@@ -70,7 +70,7 @@ describe('the list of tools', () => {
         return text('changed');
       };
     `;
-    const { servers, call, until } = stage([scripted(code)]);
+    const { servers, call, until } = mcpFixture([scripted(code)]);
     await call('mcp__test__echo');
     expect(await until(({ tools }) => tools === 2)).toMatchObject({ state: 'ready' });
     expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__test__after', 'mcp__test__more']);
@@ -80,7 +80,7 @@ describe('the list of tools', () => {
     const code = `
       methods['tools/list'] = () => (send({ method: 'notifications/tools/list_changed' }), { tools });
     `;
-    const { servers } = stage([scripted(code)]);
+    const { servers } = mcpFixture([scripted(code)]);
     expect(await servers.tools()).toHaveLength(1);
   });
 
@@ -91,7 +91,7 @@ describe('the list of tools', () => {
         return { tools: [tool('page' + page)], nextCursor: page < 2 ? String(page + 1) : '1' };
       };
     `;
-    const { servers } = stage([scripted(code)]);
+    const { servers } = mcpFixture([scripted(code)]);
     expect((await servers.tools()).map(({ name }) => name)).toEqual([
       'mcp__test__page0',
       'mcp__test__page1',
@@ -112,7 +112,7 @@ describe('the list of tools', () => {
       ];
       methods['tools/call'] = ({ params }) => text(params.name);
     `;
-    const { servers, call } = stage([scripted(code)]);
+    const { servers, call } = mcpFixture([scripted(code)]);
     const tools = await servers.tools();
     expect(tools.map(({ name, description, parallel }) => [name, description, parallel])).toEqual([
       ['mcp__test__bare', 'The tool bare of the MCP server test.', false],
@@ -136,7 +136,7 @@ describe('the list of tools', () => {
       const { initialize } = methods;
       methods.initialize = (message) => ({ ...initialize(message), capabilities: {} });
     `;
-    const { servers } = stage([scripted(code)]);
+    const { servers } = mcpFixture([scripted(code)]);
     expect(await servers.tools()).toEqual([]);
     expect(servers.status()).toMatchObject([{ state: 'ready', tools: 0 }]);
     for (const spy of spied) expect(spy).not.toHaveBeenCalled();
@@ -145,7 +145,7 @@ describe('the list of tools', () => {
 
 describe('a call', () => {
   test('with arguments that are not an object is not sent', async () => {
-    const { servers } = stage([scripted('')]);
+    const { servers } = mcpFixture([scripted('')]);
     const [tool] = await servers.tools();
     expect(tool?.prepare('text', '/')).toEqual({
       invalid: 'The arguments of mcp__test__echo must be a JSON object.',
@@ -154,7 +154,7 @@ describe('a call', () => {
   });
 
   test('that is cancelled before it starts is not sent', async () => {
-    const { call, servers } = stage([scripted(`methods['tools/call'] = () => process.exit(1);`)]);
+    const { call, servers } = mcpFixture([scripted(`methods['tools/call'] = () => process.exit(1);`)]);
     const output = await call('mcp__test__echo', {}, { signal: AbortSignal.abort() });
     expect(output).toMatchObject({ isError: true, summary: 'echo of the MCP server "test" was cancelled' });
     expect(servers.status()).toMatchObject([{ state: 'ready' }]);
@@ -162,7 +162,7 @@ describe('a call', () => {
 
   test('that the server rejects reports the error', async () => {
     const error = `{ code: -32602, message: 'no such tool' }`;
-    const { call } = stage([
+    const { call } = mcpFixture([
       scripted(`methods['tools/call'] = ({ id }) => void send({ id, error: ${error} });`),
     ]);
     expect(await call('mcp__test__echo')).toMatchObject({
@@ -173,7 +173,7 @@ describe('a call', () => {
 
   test('with a long result is truncated, and saved in full to a file', async () => {
     const code = `methods['tools/call'] = () => text('first line\\n' + 'y'.repeat(200_000));`;
-    const { call } = stage([scripted(code)]);
+    const { call } = mcpFixture([scripted(code)]);
     const output = await call('mcp__test__echo');
     const file = String(output.details?.outputFile);
     expect(readFileSync(file, 'utf8')).toHaveLength(200_011);
@@ -190,7 +190,7 @@ describe('a call', () => {
     ['content that is not a list', '{ content: 5 }'],
     ['no text in its content', '{ content: [{ type: "text", text: "" }, { type: "text" }] }'],
   ])('that returns %s reports no output', async (_, answer) => {
-    const { call } = stage([scripted(`methods['tools/call'] = () => (${answer});`)]);
+    const { call } = mcpFixture([scripted(`methods['tools/call'] = () => (${answer});`)]);
     expect(await call('mcp__test__echo')).toEqual({
       summary: '(no output)',
       content: [{ type: 'text', text: '(no output)' }],

@@ -15,7 +15,7 @@ import {
 import { type Sim, startSim } from '../../src/sim/index.ts';
 import { killedCopy, obedient, turns, witness } from './resume-fixture.ts';
 import { logOf } from './resume-watchers.ts';
-import { ADA, agentsOn, BOB, Listener, say, scratch, stage } from './fixture.ts';
+import { ADA, agentsOn, BOB, Listener, promptCommand, scratch, hostFixture } from './fixture.ts';
 
 const RACES = Number(process.env.POLYPOD_RACES ?? 30);
 
@@ -81,7 +81,7 @@ async function finish(pod: Pod): Promise<boolean> {
     else if (snapshot.state === 'paused') {
       isCancelled = true;
       await pod.handle({ type: 'cancel' }, ADA).catch(() => {});
-    } else if (snapshot.state !== 'idle') await listener.hearType('state');
+    } else if (snapshot.state !== 'idle') await listener.waitForType('state');
     await listener.stop();
     if (approval === undefined && snapshot.state === 'idle') return isCancelled;
   }
@@ -159,8 +159,8 @@ describe('an approval', () => {
         const host = await hostOn(sim, directory, before, policy);
         const pod = await host.create({ cwd: scratch() });
         const listener = new Listener(pod, 0);
-        await pod.handle(say(calls));
-        const { approval } = await listener.hearType('approval-request');
+        await pod.handle(promptCommand(calls));
+        const { approval } = await listener.waitForType('approval-request');
         const attempts: Attempt[] = [];
         const deciding = deciders.map(async (one, at) => {
           attempts.push(await decide(pod, approval, { by: `decider ${at}`, door: `door ${at % 2}` }, one));
@@ -228,8 +228,8 @@ describe('an approval', () => {
           const parent = await host.create({ cwd: scratch() });
           const child = await host.spawn(parent.id, { cwd: scratch() });
           const above = new Listener(parent, 0);
-          await child.handle(say('call witness {"a":1}'));
-          const { approval } = await above.hearType('approval-request');
+          await child.handle(promptCommand('call witness {"a":1}'));
+          const { approval } = await above.waitForType('approval-request');
           expect(approval.podId).toBe(child.id);
           const attempts: Attempt[] = [];
           const deciding = deciders.map(async (one, at) => {
@@ -238,7 +238,7 @@ describe('an approval', () => {
           });
           if (killAfter === undefined) {
             await Promise.all(deciding);
-            await above.hearType('approval-response');
+            await above.waitForType('approval-response');
             await finish(child);
             expectSame(await events(child), await events(parent), approval, attempts, before);
           } else {
@@ -260,7 +260,7 @@ describe('an approval', () => {
                 ),
               ),
             );
-            await watching.hearType('approval-response');
+            await watching.waitForType('approval-response');
             await finish(childAgain);
             expectSame(
               await events(childAgain),
@@ -298,17 +298,17 @@ describe('an approval', () => {
   }
 
   it('of a deleted child is cancelled in the parent', async () => {
-    const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
+    const { host, cwd, reopen } = await hostFixture(obedient, { tools: [witness(() => {})] });
     const parent = await host.create({ cwd });
     const child = await host.spawn(parent.id, { cwd });
     const above = new Listener(parent, 0);
-    await child.handle(say('call witness'));
-    const { approval } = await above.hearType('approval-request');
+    await child.handle(promptCommand('call witness'));
+    const { approval } = await above.waitForType('approval-request');
     await host.shutdown();
     const next = await reopen();
     await next.delete(child.id);
     const watching = new Listener(next.pod(parent.id), 0);
-    expect(await watching.hearType('approval-response')).toMatchObject({
+    expect(await watching.waitForType('approval-response')).toMatchObject({
       approvalId: approval.approvalId,
       status: 'cancelled',
     });
@@ -316,11 +316,11 @@ describe('an approval', () => {
 
   it('is cancelled with a run that another decision resumed, whenever the run is cancelled', async () => {
     const call = { toolCall: { name: 'bash', arguments: { command: 'touch made' } } };
-    const { host, cwd, reopen } = await stage(() => ({ parts: [call, call] }), ASK_BASH);
+    const { host, cwd, reopen } = await hostFixture(() => ({ parts: [call, call] }), ASK_BASH);
     let latest = host;
     for (let ticks = 0; ticks < 12; ticks += 1) {
       const created = await latest.create({ cwd });
-      await created.handle(say('go'));
+      await created.handle(promptCommand('go'));
       await expect.poll(async () => (await created.snapshot()).approvals.length).toBe(2);
       await latest.shutdown();
       latest = await reopen();
@@ -336,19 +336,19 @@ describe('an approval', () => {
 
   it('survives a shutdown of the host, and the run resumes after the decision', async () => {
     const ran = new Ran();
-    const { host, cwd, reopen } = await stage(obedient, {
+    const { host, cwd, reopen } = await hostFixture(obedient, {
       tools: [witness((callId) => void ran.calls.push(callId))],
     });
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('call witness'));
-    const { approval } = await listener.hearType('approval-request');
+    await pod.handle(promptCommand('call witness'));
+    const { approval } = await listener.waitForType('approval-request');
     await host.shutdown();
     const again = (await reopen()).pod(pod.id);
     expect((await again.snapshot()).approvals).toEqual([approval]);
     const later = new Listener(again, listener.lastSeq);
     await again.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, BOB);
-    await later.hear((event) => event.type === 'run-end' && event.outcome.status === 'finished');
+    await later.waitFor((event) => event.type === 'run-end' && event.outcome.status === 'finished');
     expect(later.snapshots).toEqual([]);
     expect(ran.times(approval.callId)).toBe(1);
   });
@@ -363,11 +363,11 @@ describe('an approval', () => {
   };
 
   it('with changed arguments is checked again, and stays pending if they are forbidden', async () => {
-    const { host, cwd } = await stage(obedient, ASK_BASH);
+    const { host, cwd } = await hostFixture(obedient, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('call bash {"command":"touch one"}'));
-    const { approval } = await listener.hearType('approval-request');
+    await pod.handle(promptCommand('call bash {"command":"touch one"}'));
+    const { approval } = await listener.waitForType('approval-request');
     const { approvalId } = approval;
     const change = (command: string) =>
       pod.handle(
@@ -383,7 +383,7 @@ describe('an approval', () => {
     ).rejects.toMatchObject({ code: 'denied' });
     expect((await pod.snapshot()).approvals).toEqual([approval]);
     await change('touch two');
-    await listener.hearType('run-end');
+    await listener.waitForType('run-end');
     expect([existsSync(join(cwd, 'one')), existsSync(join(cwd, 'two'))]).toEqual([false, true]);
     expect(responsesIn(listener.events, approvalId)).toMatchObject([
       { status: 'approved', by: 'bob', updatedArguments: '{"command":"touch two"}' },
@@ -391,26 +391,26 @@ describe('an approval', () => {
   });
 
   it('can be denied with any changed arguments', async () => {
-    const { host, cwd } = await stage(obedient, ASK_BASH);
+    const { host, cwd } = await hostFixture(obedient, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('call bash {"command":"touch one"}'));
-    const { approval } = await listener.hearType('approval-request');
+    await pod.handle(promptCommand('call bash {"command":"touch one"}'));
+    const { approval } = await listener.waitForType('approval-request');
     await pod.handle({
       ...{ type: 'decide', approvalId: approval.approvalId, decision: 'deny', comment: 'not like this' },
       updatedArguments: '{"command":"rm one"}',
     });
-    const { output } = await listener.hearType('tool-end');
+    const { output } = await listener.waitForType('tool-end');
     expect(output.content).toMatchObject([{ text: 'program denied this call: not like this' }]);
     expect(existsSync(join(cwd, 'one'))).toBe(false);
   });
 
   it('never runs with forbidden arguments, also after a restart', async () => {
-    const { host, cwd, reopen } = await stage(obedient, ASK_BASH);
+    const { host, cwd, reopen } = await hostFixture(obedient, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('call bash {"command":"touch one"}'));
-    const { approval } = await listener.hearType('approval-request');
+    await pod.handle(promptCommand('call bash {"command":"touch one"}'));
+    const { approval } = await listener.waitForType('approval-request');
     await host.shutdown();
     const again = (await reopen()).pod(pod.id);
     const later = new Listener(again, listener.lastSeq);
@@ -419,7 +419,7 @@ describe('an approval', () => {
     await again
       .handle({ type: 'decide', approvalId, decision: 'approve', updatedArguments }, BOB)
       .catch(async () => again.handle({ type: 'decide', approvalId, decision: 'deny' }, BOB));
-    await later.hearType('run-end');
+    await later.waitForType('run-end');
     expect([existsSync(join(cwd, 'one')), existsSync(join(cwd, 'two')), existsSync(cwd)]).toEqual([
       false,
       false,
@@ -429,34 +429,34 @@ describe('an approval', () => {
 
   it('that is remembered for the session applies to later calls of this pod only', async () => {
     const ran = new Ran();
-    const { host, cwd, reopen } = await stage(obedient, {
+    const { host, cwd, reopen } = await hostFixture(obedient, {
       tools: [witness((callId) => void ran.calls.push(callId))],
     });
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('call witness {"a":1}'));
-    const { approval } = await listener.hearType('approval-request');
+    await pod.handle(promptCommand('call witness {"a":1}'));
+    const { approval } = await listener.waitForType('approval-request');
     const { approvalId } = approval;
     await pod.handle({ type: 'decide', approvalId, decision: 'approve', remember: 'session' }, BOB);
-    await listener.hearType('run-end');
+    await listener.waitForType('run-end');
     await host.shutdown();
     const next = await reopen();
     const again = next.pod(pod.id);
     const later = new Listener(again, listener.lastSeq);
-    await again.handle(say('call witness {"b":2}'));
-    await later.hearType('run-end');
+    await again.handle(promptCommand('call witness {"b":2}'));
+    await later.waitForType('run-end');
     expect(asksIn(later.events)).toEqual([]);
     expect(ran.calls).toHaveLength(2);
     const other = await next.create({ cwd });
     const elsewhere = new Listener(other, 0);
-    await other.handle(say('call witness {"c":3}'));
-    await elsewhere.hearType('approval-request');
+    await other.handle(promptCommand('call witness {"c":3}'));
+    await elsewhere.waitForType('approval-request');
     expect(ran.calls).toHaveLength(2);
   });
 
   it('that a client requested does not apply to a call of the model with the same id', async () => {
     const ran = new Ran();
-    const { host, cwd } = await stage([{ parts: [{ toolCall: { id: 'guessed', name: 'witness' } }] }], {
+    const { host, cwd } = await hostFixture([{ parts: [{ toolCall: { id: 'guessed', name: 'witness' } }] }], {
       tools: [witness((callId) => void ran.calls.push(callId))],
     });
     const pod = await host.create({ cwd });
@@ -468,43 +468,43 @@ describe('an approval', () => {
       callId: 'guessed',
     });
     await pod.handle({ type: 'decide', approvalId, decision: 'approve' });
-    await pod.handle(say('go'));
+    await pod.handle(promptCommand('go'));
     const { approval } = await listener
-      .hear((event) => event.type === 'approval-request' && event.approval.approvalId !== approvalId)
+      .waitFor((event) => event.type === 'approval-request' && event.approval.approvalId !== approvalId)
       .then((event) => (event.type === 'approval-request' ? event : Promise.reject(new Error('no request'))));
     expect(approval.callId).toBe('guessed');
     expect(ran.calls).toEqual([]);
   });
 
   it('that is pending lets a prompt be queued, before and after a restart', async () => {
-    const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
+    const { host, cwd, reopen } = await hostFixture(obedient, { tools: [witness(() => {})] });
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('call witness'));
-    const { approvalId } = (await listener.hearType('approval-request')).approval;
-    const first = await pod.handle({ ...say('one'), whenBusy: 'queue' });
+    await pod.handle(promptCommand('call witness'));
+    const { approvalId } = (await listener.waitForType('approval-request')).approval;
+    const first = await pod.handle({ ...promptCommand('one'), whenBusy: 'queue' });
     await host.shutdown();
     const again = (await reopen()).pod(pod.id);
     const later = new Listener(again, listener.lastSeq);
-    const second = await again.handle({ ...say('two'), whenBusy: 'queue' });
+    const second = await again.handle({ ...promptCommand('two'), whenBusy: 'queue' });
     await again.handle({ type: 'decide', approvalId, decision: 'deny' });
     for (const { queueId } of [first, second])
-      await later.hear((event) => event.type === 'input' && event.queueId === queueId);
+      await later.waitFor((event) => event.type === 'input' && event.queueId === queueId);
   });
 
   it('that expires is denied, or pauses the run, which can request it again', async () => {
     for (const fallback of ['deny', 'pause'] as const) {
       const ran = new Ran();
-      const { host, cwd } = await stage(obedient, {
+      const { host, cwd } = await hostFixture(obedient, {
         tools: [witness((callId) => void ran.calls.push(callId))],
         approvals: { deadlineMs: 5, fallback },
       });
       const pod = await host.create({ cwd });
       const listener = new Listener(pod, 0);
-      await pod.handle(say('call witness'));
-      const { approvalId } = await listener.hearType('approval-response');
+      await pod.handle(promptCommand('call witness'));
+      const { approvalId } = await listener.waitForType('approval-response');
       expect(responsesIn(listener.events, approvalId)).toMatchObject([{ status: 'expired' }]);
-      const { outcome } = await listener.hearType('run-end');
+      const { outcome } = await listener.waitForType('run-end');
       expect(outcome.status).toBe(fallback === 'deny' ? 'finished' : 'paused');
       await expect(pod.handle({ type: 'decide', approvalId, decision: 'approve' })).rejects.toThrow(
         `approval ${approvalId} is already expired`,
@@ -512,7 +512,7 @@ describe('an approval', () => {
       expect(ran.calls).toEqual([]);
       if (fallback === 'deny') continue;
       await pod.handle({ type: 'resume' });
-      await listener.hear(() => asksIn(listener.events).length === 2);
+      await listener.waitFor(() => asksIn(listener.events).length === 2);
       const [first, second] = asksIn(listener.events);
       expect(second?.callId).toBe(first?.callId);
       expect(second?.approvalId).not.toBe(first?.approvalId);

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 import { resting } from './crash/pod-reader.ts';
-import { ADA, Listener, say, stage } from './fixture.ts';
+import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 it('branching to an entry that a compaction kept loads its full history, also after a reopen', async () => {
   // So small that a few messages trigger a compaction.
-  const { host, cwd, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+  const { host, cwd, reopen } = await hostFixture(() => ({ parts: [{ text: 'Fine.' }] }), {
     agent: { contextWindow: 20 },
   });
   const pod = await host.create({ cwd, settings: { autoCompaction: false } });
   const listener = new Listener(pod, 0);
   for (const text of ['one', 'two']) {
-    await pod.handle(say(text), ADA);
+    await pod.handle(promptCommand(text), ADA);
     await resting(pod);
   }
   const before = await pod.snapshot();

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Change, PodEvent } from '../../src/pod/index.ts';
-import { ADA, Listener, say, stage } from './fixture.ts';
+import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
-const says = (text: string) => ({ parts: [{ text }] });
+const textAnswer = (text: string) => ({ parts: [{ text }] });
 
 describe('a listener for changes', () => {
   it('can watch a pod from the change on without missing an event', async () => {
-    const { host, cwd } = await stage([says('one'), says('two')]);
+    const { host, cwd } = await hostFixture([textAnswer('one'), textAnswer('two')]);
     const changes: Change[] = [];
     const heard: Listener[] = [];
     const forget = host.sessions.onChange((change) => {
@@ -17,10 +17,10 @@ describe('a listener for changes', () => {
     const pod = await host.create({ cwd });
     const before = await pod.snapshot();
     const all = new Listener(pod, 0);
-    await pod.handle(say('go'), ADA);
-    await all.hear((event) => event.type === 'state' && event.state === 'idle');
+    await pod.handle(promptCommand('go'), ADA);
+    await all.waitFor((event) => event.type === 'state' && event.state === 'idle');
     const isIdle = (event: PodEvent) => event.type === 'state' && event.state === 'idle';
-    await heard[0]?.hear(isIdle);
+    await heard[0]?.waitFor(isIdle);
     expect(heard[0]?.events).toEqual(all.events);
     expect(changes.map(({ before: row }) => row?.state).slice(0, 2)).toEqual([undefined, 'idle']);
     expect(changes.every(({ id, last, told }) => id === pod.id && told <= last)).toBe(true);
@@ -34,14 +34,14 @@ describe('a listener for changes', () => {
 
 describe('a catalogue row', () => {
   it('contains the run with its times and failure reason, settings and annotations', async () => {
-    const { host, cwd } = await stage([{ parts: [], fault: { kind: '401' } }]);
+    const { host, cwd } = await hostFixture([{ parts: [], fault: { kind: '401' } }]);
     const annotations = { door: { note: 'x' } };
     const pod = await host.create({ cwd, settings: { annotations, acceptEdits: true } });
-    const ear = new Listener(pod, 0);
+    const listener = new Listener(pod, 0);
     await pod.handle({ type: 'configure', set: { skipPermissionsUntil: '2030-01-01T00:00:00Z' } }, ADA);
-    const { runId } = await pod.handle(say('go'), ADA);
-    const end = await ear.hearType('run-end');
-    await ear.hear((event) => event.type === 'state' && event.state === 'idle');
+    const { runId } = await pod.handle(promptCommand('go'), ADA);
+    const end = await listener.waitForType('run-end');
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
     expect(host.sessions.get(pod.id)).toMatchObject({
       acceptEdits: true,
       skipPermissionsUntil: '2030-01-01T00:00:00Z',
@@ -57,7 +57,7 @@ describe('a catalogue row', () => {
   });
 
   it('of a fork has no annotations; of a child names its parent; is closed until the next activity', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const pod = await host.create({ cwd, settings: { annotations: { a: 1 } } });
     const fork = await host.fork(pod.id);
     expect(host.sessions.get(fork.id)).not.toHaveProperty('annotations');
@@ -74,7 +74,7 @@ describe('a catalogue row', () => {
 });
 
 it('rejects long annotations', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const pod = await host.create({ cwd });
   const annotations = { text: 'x'.repeat(70_000) };
   await expect(pod.handle({ type: 'configure', set: { annotations } }, ADA)).rejects.toThrow(

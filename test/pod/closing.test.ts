@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { connect } from '../../src/llm/index.ts';
 import { providerNamed } from '../../src/registry.ts';
 import { type OpenFile, realFiles } from '../../src/store/index.ts';
-import { ADA, MODEL, stage } from './fixture.ts';
+import { ADA, MODEL, hostFixture } from './fixture.ts';
 
 function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
   let open = (): void => {};
@@ -29,7 +29,7 @@ describe('a command in progress while its pod is closed', () => {
       },
     });
     const account = { name: 'sim', api: 'anthropic', baseUrl: 'http://127.0.0.1:9', apiKey: 'any' };
-    const { host, cwd } = await stage([], {
+    const { host, cwd } = await hostFixture([], {
       files: { ...realFiles, openToUpdate: (path) => held(path, realFiles.openToUpdate(path)) },
       agent: {
         model: async ({ modelId }) => {

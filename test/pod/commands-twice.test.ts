@@ -6,7 +6,7 @@ import { PolypodError } from '../../src/base/index.ts';
 import type { Caller, Host, Pod, PodCommand, PodEvent, Receipt } from '../../src/pod/index.ts';
 import { killedCopy, obedient, turns, witness } from './resume-fixture.ts';
 import { logOf } from './resume-watchers.ts';
-import { ADA, BOB, Listener, say, type Stage, stage } from './fixture.ts';
+import { ADA, BOB, Listener, promptCommand, type HostFixture, hostFixture } from './fixture.ts';
 
 /** A pod in a state in which a command can be sent. */
 interface Scenario {
@@ -31,14 +31,14 @@ const is =
 const commanded = (type: PodCommand['type']) => (event: PodEvent) =>
   event.type === 'commanded' && event.command === type;
 
-const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
+const STALLED = promptCommand('go\n[[sim deltas=20 fault=stall after=3]]');
 const stalled = async ({ pod, listener }: Scenario): Promise<void> => {
   await pod.handle(STALLED);
-  await listener.hearType('block-delta');
+  await listener.waitForType('block-delta');
 };
 const asked = async ({ pod, listener }: Scenario): Promise<string> => {
-  await pod.handle(say('call witness'));
-  return (await listener.hearType('approval-request')).approval.approvalId;
+  await pod.handle(promptCommand('call witness'));
+  return (await listener.waitForType('approval-request')).approval.approvalId;
 };
 const called = async ({ pod, listener }: Scenario): Promise<string> => {
   const clientTools = [{ name: 'theirs', description: 'Theirs.', parameters: { type: 'object' } }];
@@ -46,13 +46,17 @@ const called = async ({ pod, listener }: Scenario): Promise<string> => {
     type: 'configure',
     set: { clientTools, rules: [{ tool: 'theirs', action: 'auto' }] },
   });
-  await pod.handle(say('call theirs'));
-  return (await listener.hearType('client-call')).callId;
+  await pod.handle(promptCommand('call theirs'));
+  return (await listener.waitForType('client-call')).callId;
 };
 const text = (words: string) => [{ type: 'text' as const, text: words }];
 
 const CASES: { readonly [T in PodCommand['type']]: Case } = {
-  prompt: { set: async () => say('hello'), effect: is('run-start'), other: () => say('other') },
+  prompt: {
+    set: async () => promptCommand('hello'),
+    effect: is('run-start'),
+    other: () => promptCommand('other'),
+  },
   steer: { set: async () => ({ type: 'steer', content: text('left') }), effect: is('queued') },
   'follow-up': { set: async () => ({ type: 'follow-up', content: text('and') }), effect: is('queued') },
   'clear-queue': {
@@ -81,15 +85,15 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
       const approvalId = await asked(scenario);
       await scenario.pod.handle({ type: 'pause' });
       await scenario.pod.handle({ type: 'decide', approvalId, decision: 'approve' });
-      await scenario.listener.hear((event) => event.type === 'state' && event.state === 'paused');
+      await scenario.listener.waitFor((event) => event.type === 'state' && event.state === 'paused');
       return { type: 'resume' };
     },
     effect: (event) => event.type === 'run-start' && event.by === 'ada',
   },
   'abort-retry': {
     set: async ({ pod, listener }) => {
-      await pod.handle(say('go\n[[sim fault=429 retry-after=30]]'));
-      await listener.hearType('retry-start');
+      await pod.handle(promptCommand('go\n[[sim fault=429 retry-after=30]]'));
+      await listener.waitForType('retry-start');
       return { type: 'abort-retry' };
     },
     effect: commanded('abort-retry'),
@@ -107,8 +111,8 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
   compact: { set: async () => ({ type: 'compact' }), effect: is('compaction-start') },
   branch: {
     set: async ({ pod, listener }) => {
-      await pod.handle(say('hello'));
-      await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+      await pod.handle(promptCommand('hello'));
+      await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
       return { type: 'branch', entryId: 'root' };
     },
     effect: is('branched'),
@@ -117,7 +121,7 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
   'abort-shell': {
     set: async ({ pod, listener }) => {
       await pod.handle({ type: 'shell', command: 'echo up; sleep 600' });
-      await listener.hearType('shell-update');
+      await listener.waitForType('shell-update');
       return { type: 'abort-shell' };
     },
     effect: commanded('abort-shell'),
@@ -144,7 +148,7 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
 const OPTIONS = { tools: [witness(() => {})] };
 const KEYED: Caller = { ...ADA, key: 'k' };
 
-async function scenarioOn({ host, cwd }: Stage): Promise<Scenario> {
+async function scenarioOn({ host, cwd }: HostFixture): Promise<Scenario> {
   const pod = await host.create({ cwd });
   return { host, pod, listener: new Listener(pod, 0) };
 }
@@ -162,8 +166,8 @@ function otherThan({ other }: Case, command: PodCommand): PodCommand {
 
 describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
   it('takes effect once when it is sent twice, concurrently and later, and returns the same receipt', async () => {
-    const staged = await stage(obedient, OPTIONS);
-    const scenario = await scenarioOn(staged);
+    const fixture = await hostFixture(obedient, OPTIONS);
+    const scenario = await scenarioOn(fixture);
     const command = await one.set(scenario);
     const before = await effects(scenario.pod, one.effect);
     const receipts = await Promise.all([1, 2, 3].map(() => scenario.pod.handle(command, KEYED)));
@@ -174,15 +178,15 @@ describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
   });
 
   it('takes effect once across a kill and a shutdown, and returns the same receipt', async () => {
-    const staged = await stage(obedient, OPTIONS);
-    const scenario = await scenarioOn(staged);
+    const fixture = await hostFixture(obedient, OPTIONS);
+    const scenario = await scenarioOn(fixture);
     const command = await one.set(scenario);
     const before = await effects(scenario.pod, one.effect);
     const receipt = await scenario.pod.handle(command, KEYED);
-    const copy = killedCopy(staged.directory);
-    await staged.host.shutdown();
-    for (const directory of [copy, staged.directory]) {
-      const host = await staged.reopen({ directory });
+    const copy = killedCopy(fixture.directory);
+    await fixture.host.shutdown();
+    for (const directory of [copy, fixture.directory]) {
+      const host = await fixture.reopen({ directory });
       const pod = host.pod(scenario.pod.id);
       expect(await pod.handle(command, KEYED)).toEqual(receipt);
       expect(await effects(pod, one.effect)).toBe(before + 1);
@@ -191,8 +195,8 @@ describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
   });
 
   it("is rejected with other content, and independent of another caller's same key", async () => {
-    const staged = await stage(obedient, OPTIONS);
-    const scenario = await scenarioOn(staged);
+    const fixture = await hostFixture(obedient, OPTIONS);
+    const scenario = await scenarioOn(fixture);
     const command = await one.set(scenario);
     await scenario.pod.handle(command, KEYED);
     const refused = scenario.pod.handle(otherThan(one, command), KEYED);
@@ -211,28 +215,28 @@ describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
 
 describe('idempotency keys', () => {
   it('may be reused for a rejected command', async () => {
-    const staged = await stage(obedient, OPTIONS);
-    const { pod, listener } = await scenarioOn(staged);
+    const fixture = await hostFixture(obedient, OPTIONS);
+    const { pod, listener } = await scenarioOn(fixture);
     await pod.handle(STALLED);
-    await expect(pod.handle(say('second'), KEYED)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(pod.handle(promptCommand('second'), KEYED)).rejects.toMatchObject({ code: 'conflict' });
     await pod.handle({ type: 'cancel' });
-    await listener.hear((event) => event.type === 'state' && event.state === 'idle');
-    const receipt = await pod.handle(say('second'), KEYED);
-    expect(await pod.handle(say('second'), KEYED)).toEqual(receipt);
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
+    const receipt = await pod.handle(promptCommand('second'), KEYED);
+    expect(await pod.handle(promptCommand('second'), KEYED)).toEqual(receipt);
     expect(await effects(pod, is('run-start'))).toBe(2);
   });
 
   it('match a command regardless of the order of its fields', async () => {
-    const staged = await stage(obedient, OPTIONS);
-    const { pod } = await scenarioOn(staged);
+    const fixture = await hostFixture(obedient, OPTIONS);
+    const { pod } = await scenarioOn(fixture);
     const receipt = await pod.handle({ type: 'ask', tool: 'x', arguments: '{}', title: 't' }, KEYED);
     expect(await pod.handle({ title: 't', arguments: '{}', tool: 'x', type: 'ask' }, KEYED)).toEqual(receipt);
   });
 
   it('give repeated commands one effect in any order, also with a kill in between', async () => {
-    const staged = await stage(obedient, OPTIONS);
+    const fixture = await hostFixture(obedient, OPTIONS);
     const commands: readonly PodCommand[] = [
-      { ...say('hello'), whenBusy: 'queue' },
+      { ...promptCommand('hello'), whenBusy: 'queue' },
       { type: 'steer', content: text('a') },
       { type: 'follow-up', content: text('b') },
       { type: 'ask', tool: 'x', arguments: '{}' },
@@ -247,7 +251,7 @@ describe('idempotency keys', () => {
         fc.array(sending, { minLength: 8, maxLength: 30 }),
         fc.array(sending, { maxLength: 20 }),
         async (first, second) => {
-          const pod = await staged.host.create({ cwd: staged.cwd });
+          const pod = await fixture.host.create({ cwd: fixture.cwd });
           const given = new Map<number, Receipt>();
           const send = async (to: Pod, list: typeof first): Promise<void> => {
             const sent: Promise<void>[] = [];
@@ -265,7 +269,7 @@ describe('idempotency keys', () => {
             await Promise.all(sent);
           };
           await send(pod, first);
-          const host = await staged.reopen({ directory: killedCopy(staged.directory) });
+          const host = await fixture.reopen({ directory: killedCopy(fixture.directory) });
           const again = host.pod(pod.id);
           await send(again, second);
           const log = await logOf(again, (await again.snapshot()).seq);
@@ -287,18 +291,18 @@ describe('idempotency keys', () => {
   });
 
   it('run a real shell command once', async () => {
-    const staged = await stage(obedient, OPTIONS);
-    const { pod, listener } = await scenarioOn(staged);
+    const fixture = await hostFixture(obedient, OPTIONS);
+    const { pod, listener } = await scenarioOn(fixture);
     const command: PodCommand = { type: 'shell', command: 'echo ran >> ran' };
     await Promise.all([pod.handle(command, KEYED), pod.handle(command, KEYED)]);
-    await listener.hearType('shell-end');
-    const host = await staged.reopen({ directory: killedCopy(staged.directory) });
+    await listener.waitForType('shell-end');
+    const host = await fixture.reopen({ directory: killedCopy(fixture.directory) });
     await host.pod(pod.id).handle(command, KEYED);
-    expect(readFileSync(join(staged.cwd, 'ran'), 'utf8')).toBe('ran\n');
+    expect(readFileSync(join(fixture.cwd, 'ran'), 'utf8')).toBe('ran\n');
   });
 
   it('create one pod per key, also concurrently and after a restart', async () => {
-    const { host, cwd, reopen } = await stage([]);
+    const { host, cwd, reopen } = await hostFixture([]);
     const made = await Promise.all([1, 2, 3].map(() => host.create({ cwd, key: 'mine' })));
     const ids = new Set(made.map(({ id }) => id));
     expect(ids.size).toBe(1);
@@ -311,20 +315,20 @@ describe('idempotency keys', () => {
   });
 
   it('also apply to a decision in the parent', async () => {
-    const staged = await stage(obedient, OPTIONS);
-    const parent = await staged.host.create({ cwd: staged.cwd });
-    const child = await staged.host.spawn(parent.id, { cwd: staged.cwd });
+    const fixture = await hostFixture(obedient, OPTIONS);
+    const parent = await fixture.host.create({ cwd: fixture.cwd });
+    const child = await fixture.host.spawn(parent.id, { cwd: fixture.cwd });
     const above = new Listener(parent, 0);
-    await child.handle(say('call witness'));
-    const { approvalId } = (await above.hearType('approval-request')).approval;
+    await child.handle(promptCommand('call witness'));
+    const { approvalId } = (await above.waitForType('approval-request')).approval;
     const command: PodCommand = { type: 'decide', approvalId, decision: 'approve' };
     const receipt = await parent.handle(command, KEYED);
     expect(await parent.handle(command, KEYED)).toEqual(receipt);
-    await above.hearType('approval-response');
+    await above.waitForType('approval-response');
     expect(await parent.handle(command, KEYED)).toEqual(receipt);
     await expect(parent.handle(command, ADA)).rejects.toBeInstanceOf(PolypodError);
-    await staged.host.shutdown();
-    const next = await staged.reopen();
+    await fixture.host.shutdown();
+    const next = await fixture.reopen();
     expect(await next.pod(parent.id).handle(command, KEYED)).toEqual(receipt);
     expect(await effects(next.pod(child.id), is('approval-response'))).toBe(1);
     expect(await effects(next.pod(parent.id), is('approval-response'))).toBe(1);

@@ -5,7 +5,7 @@ import { type Files, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
 import { resting } from './crash/pod-reader.ts';
 import { copyFiles, filesOf } from './crash/power-cut.ts';
-import { ADA, Listener, say, scratch, stage } from './fixture.ts';
+import { ADA, Listener, promptCommand, scratch, hostFixture } from './fixture.ts';
 
 /** The content of a disk after a kill of the process. */
 function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFiles {
@@ -18,15 +18,15 @@ function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFile
 describe("a person's shell command that a kill interrupts", () => {
   it('is reported to the model once as interrupted, however often the session is opened', async () => {
     const disk = new FaultyFiles();
-    const { host, cwd, directory, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+    const { host, cwd, directory, reopen } = await hostFixture(() => ({ parts: [{ text: 'Fine.' }] }), {
       files: filesOf(disk, new Set()),
     });
     const pod = await host.create({ cwd });
-    await pod.handle(say('hello'), ADA);
+    await pod.handle(promptCommand('hello'), ADA);
     await resting(pod);
     const listener = new Listener(pod);
     await pod.handle({ type: 'shell', command: 'echo begun && sleep 30' }, ADA);
-    await listener.hearType('shell-update');
+    await listener.waitForType('shell-update');
 
     const [first, second] = [afterKill(disk, directory, pod.id), afterKill(disk, directory, pod.id)];
     for (const left of [first, second]) {
@@ -53,7 +53,7 @@ describe("a person's shell command that a kill interrupts", () => {
 describe('a receipt', () => {
   it('is not returned before it is on disk, also not to a second caller', async () => {
     const disk = new FaultyFiles();
-    const { host, cwd, directory, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+    const { host, cwd, directory, reopen } = await hostFixture(() => ({ parts: [{ text: 'Fine.' }] }), {
       files: filesOf(disk, new Set()),
     });
     const pod = await host.create({ cwd });
@@ -71,7 +71,7 @@ describe('a receipt', () => {
 describe('a deleted session', () => {
   it('stays deleted after a power cut', async () => {
     const disk = new FaultyFiles();
-    const { host, cwd, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+    const { host, cwd, reopen } = await hostFixture(() => ({ parts: [{ text: 'Fine.' }] }), {
       files: filesOf(disk, new Set()),
     });
     const [kept, deleted] = [await host.create({ cwd }), await host.create({ cwd })];
@@ -93,7 +93,7 @@ describe('a new data directory', () => {
         await realFiles.syncDirectory(path);
       },
     };
-    await stage(() => ({ parts: [{ text: 'Fine.' }] }), { files, directory });
+    await hostFixture(() => ({ parts: [{ text: 'Fine.' }] }), { files, directory });
     const made = [directory, join(directory, 'sessions'), join(directory, 'feeds'), dirname(directory)];
     expect(synced).toEqual(expect.arrayContaining(made.map((path) => dirname(path))));
   });

@@ -6,7 +6,7 @@ import { FaultyFiles } from '../store/faulty-files.ts';
 import { foldedProblems } from './crash/snapshot-differences.ts';
 import { logAfter, resting } from './crash/pod-reader.ts';
 import { filesOf } from './crash/power-cut.ts';
-import { ADA, agentsOn, say } from './fixture.ts';
+import { ADA, agentsOn, promptCommand } from './fixture.ts';
 
 type Contents = ReadonlyMap<string, Buffer>;
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const host = await hostOn(disk);
   const pod = await host.create({ cwd: '/projects' });
   for (const text of ['one', 'two', 'three']) {
-    await pod.handle(say(text), ADA);
+    await pod.handle(promptCommand(text), ADA);
     await resting(pod);
   }
   // One event with several entries.
@@ -68,7 +68,7 @@ async function outcomeOf(contents: Contents): Promise<Outcome> {
     if (!isBeginning(known, kept.events)) return 'WRONG: these events were never told';
     const [problem] = heard.gap === undefined ? foldedProblems(heard.events, snapshot) : [];
     if (problem !== undefined) return `WRONG: ${problem}`;
-    await pod.handle(say('again'), ADA);
+    await pod.handle(promptCommand('again'), ADA);
     const { items } = await resting(pod);
     return items.length === snapshot.items.length + 2 ? 'opens' : 'WRONG: it does not continue';
   } catch (thrown) {

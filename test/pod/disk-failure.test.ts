@@ -9,7 +9,7 @@ import { type Fault, FaultyFiles } from '../store/faulty-files.ts';
 import { logAfter, resting } from './crash/pod-reader.ts';
 import { filesOf } from './crash/power-cut.ts';
 import { SessionText } from './crash/session-text.ts';
-import { ADA, agentsOn, Listener, say, scratch } from './fixture.ts';
+import { ADA, agentsOn, Listener, promptCommand, scratch } from './fixture.ts';
 
 const FAULTS = [
   ['ENOSPC', 'overloaded', 'the disk is full'],
@@ -136,7 +136,7 @@ async function scenario(): Promise<Scenario> {
   const host = await open();
   const pods = await Promise.all([host.create({ cwd: scratch() }), host.create({ cwd: scratch() })]);
   for (const pod of pods) {
-    await pod.handle(say('hello'), ADA);
+    await pod.handle(promptCommand('hello'), ADA);
     await resting(pod);
   }
   return { disk, host, pod: pods[0], other: pods[1], failures, called, release, open };
@@ -144,7 +144,7 @@ async function scenario(): Promise<Scenario> {
 
 /** A prompt and its answer. */
 async function saysSomething(pod: Pod, text: string): Promise<void> {
-  await pod.handle(say(text), ADA);
+  await pod.handle(promptCommand(text), ADA);
   const { items, lastRun } = await resting(pod);
   expect(lastRun?.outcome.status).toBe('finished');
   expect(items).toContainEqual({ type: 'message', role: 'user', content: textContent(text) });
@@ -198,8 +198,8 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   it('during a run: the run ends, its call is not repeated, the next run works', async () => {
     const { disk, pod, other, called, release } = await scenario();
     const listener = new Listener(pod);
-    await pod.handle(say('use the tool'), ADA);
-    await listener.hearType('tool-start');
+    await pod.handle(promptCommand('use the tool'), ADA);
+    await listener.waitForType('tool-start');
     disk.fail(fault, ['append'], new RegExp(pod.id));
     release();
     expect(await listener.ended).toMatchObject({ code, message: expect.stringContaining(words) });

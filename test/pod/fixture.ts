@@ -36,7 +36,7 @@ export function scratch(): string {
 }
 
 /** Overrides of an agent. */
-export interface AgentWish extends Partial<Omit<Agent, 'tools'>> {
+export interface AgentOverrides extends Partial<Omit<Agent, 'tools'>> {
   readonly tools?: readonly Tool[];
   readonly contextWindow?: number | undefined;
   /** Why the tools cannot be loaded, if so. */
@@ -46,7 +46,7 @@ export interface AgentWish extends Partial<Omit<Agent, 'tools'>> {
 /** Agents whose model is the simulator, with the real tools and the given ones. */
 export function agentsOn(
   sim: Sim,
-  { tools = [], contextWindow = MODEL.contextWindow, toolsProblem, ...rest }: AgentWish = {},
+  { tools = [], contextWindow = MODEL.contextWindow, toolsProblem, ...rest }: AgentOverrides = {},
 ): OpenAgent {
   const account = { name: 'sim', api: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
@@ -72,7 +72,7 @@ export function agentsOn(
   });
 }
 
-export interface Stage {
+export interface HostFixture {
   readonly host: Host;
   readonly sim: Sim;
   readonly directory: string;
@@ -81,13 +81,13 @@ export interface Stage {
   reopen(options?: Partial<HostOptions>): Promise<Host>;
 }
 
-export async function stage(
+export async function hostFixture(
   script: Script,
   options: Partial<HostOptions> & {
     readonly tools?: readonly Tool[];
-    readonly agent?: Omit<AgentWish, 'tools'>;
+    readonly agent?: Omit<AgentOverrides, 'tools'>;
   } = {},
-): Promise<Stage> {
+): Promise<HostFixture> {
   const { tools = [], agent, ...rest } = options;
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
@@ -102,7 +102,7 @@ export async function stage(
   return { host: await open(), sim, directory, cwd, reopen: open };
 }
 
-export const say = (text: string) => ({ type: 'prompt' as const, content: textContent(text) });
+export const promptCommand = (text: string) => ({ type: 'prompt' as const, content: textContent(text) });
 
 /** Watches a pod and records everything it receives. */
 export class Listener {
@@ -126,16 +126,16 @@ export class Listener {
   }
 
   /** Resolves with the first matching event, past or future. */
-  async hear(fits: (event: PodEvent) => boolean): Promise<PodEvent> {
+  async waitFor(fits: (event: PodEvent) => boolean): Promise<PodEvent> {
     for (;;) {
-      const heard = this.events.find(fits);
-      if (heard !== undefined) return heard;
+      const found = this.events.find(fits);
+      if (found !== undefined) return found;
       await this.#next();
     }
   }
 
-  hearType<T extends PodEvent['type']>(type: T): Promise<Extract<PodEvent, { type: T }>> {
-    return this.hear((event) => event.type === type) as Promise<Extract<PodEvent, { type: T }>>;
+  waitForType<T extends PodEvent['type']>(type: T): Promise<Extract<PodEvent, { type: T }>> {
+    return this.waitFor((event) => event.type === type) as Promise<Extract<PodEvent, { type: T }>>;
   }
 
   async joined(): Promise<Extract<Watched, { type: 'snapshot' }>> {

@@ -1,17 +1,17 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { say, stage } from './fixture.ts';
+import { promptCommand, hostFixture } from './fixture.ts';
 
 const SETTINGS = { model: { provider: 'sim', modelId: 'other' }, thinking: 'high' } as const;
 
 test('the initial settings of a new pod are visible at once, and written with its first entry', async () => {
-  const { host, cwd, reopen } = await stage([{ parts: [{ text: 'Hello.' }] }]);
+  const { host, cwd, reopen } = await hostFixture([{ parts: [{ text: 'Hello.' }] }]);
   const pod = await host.create({ cwd, lazy: true, settings: SETTINGS });
   expect(await pod.snapshot()).toMatchObject({ model: SETTINGS.model, settings: SETTINGS, seq: 0 });
   const file = host.fileOf(pod.id);
   expect(existsSync(file)).toBe(false);
-  await pod.handle(say('Hi'));
+  await pod.handle(promptCommand('Hi'));
   const types = readFileSync(file, 'utf8')
     .trimEnd()
     .split('\n')
@@ -23,7 +23,7 @@ test('the initial settings of a new pod are visible at once, and written with it
 });
 
 test('an unused new pod is discarded with the directories created for it', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const pod = await host.create({ cwd, lazy: true, file: () => join(cwd, 'a/b/new.jsonl') });
   await pod.snapshot();
   expect(readdirSync(join(cwd, 'a/b'))).toEqual(['new.jsonl.lock']);
@@ -41,7 +41,7 @@ test('an unused new pod is discarded with the directories created for it', async
 });
 
 test('a pod with a session is not discarded, and one that is being moved to the trash is not opened', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const pod = await host.create({ cwd, settings: { name: 'kept' } });
   const moves: string[] = [];
   const stop = host.onPods((_, move) => void moves.push(move));
@@ -67,14 +67,14 @@ test('a pod with a session is not discarded, and one that is being moved to the 
 });
 
 test('the future file of a new pod belongs to that pod', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const wish = { cwd, lazy: true, file: () => join(cwd, 'new.jsonl') };
   const pod = await host.create(wish);
   expect((await host.create(wish)).id).toBe(pod.id);
 });
 
 test('a pod whose file cannot be created does not exist', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   writeFileSync(join(cwd, 'notes'), 'no directory');
   const ids: string[] = [];
   const file = (id: string): string => {
@@ -88,7 +88,7 @@ test('a pod whose file cannot be created does not exist', async () => {
 });
 
 test('a pod is listed once its file is written', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const hasFile: boolean[] = [];
   host.sessions.onChange(({ id }) => void hasFile.push(existsSync(host.fileOf(id))));
   await host.create({ cwd, settings: { name: 'new' } });

@@ -3,7 +3,7 @@ import type { Pod, Snapshot } from '../../src/pod/index.ts';
 import { shape } from '../../src/base/index.ts';
 import { defineTool, type Tool, textOutput } from '../../src/tools/index.ts';
 import { killedCopy } from './resume-fixture.ts';
-import { ADA, Listener, say, stage } from './fixture.ts';
+import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 /** Two tools that need approval and record that they ran; `slow` runs until it is stopped. */
 function effects() {
@@ -52,29 +52,32 @@ const results = ({ items }: Snapshot): readonly string[] =>
 
 async function waiting(pod: Pod): Promise<void> {
   const listener = new Listener(pod, 0);
-  await listener.hear((event) => event.type === 'state' && event.state === 'waiting');
+  await listener.waitFor((event) => event.type === 'state' && event.state === 'waiting');
   await listener.stop();
 }
 
 describe('a turn with finished calls and calls that wait for approval', () => {
   it('requests approvals in call order and runs each call when it is approved', async () => {
     const { ran, tools } = effects();
-    const { host, cwd } = await stage([turn('quick', 'quick', 'quick'), { parts: [{ text: 'Done.' }] }], {
-      tools,
-    });
+    const { host, cwd } = await hostFixture(
+      [turn('quick', 'quick', 'quick'), { parts: [{ text: 'Done.' }] }],
+      {
+        tools,
+      },
+    );
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('go'), ADA);
+    await pod.handle(promptCommand('go'), ADA);
     await waiting(pod);
     const { approvals } = await pod.snapshot();
     expect(approvals.map(({ title }) => title)).toEqual(['quick 1', 'quick 2', 'quick 3']);
     await approve(pod, 'quick 1');
-    await listener.hear((event) => event.type === 'tool-end');
+    await listener.waitFor((event) => event.type === 'tool-end');
     expect(ran).toEqual(['quick 1']);
     expect((await pod.snapshot()).state).toBe('waiting');
     await approve(pod, 'quick 3');
     await approve(pod, 'quick 2');
-    await listener.hear((event) => event.type === 'run-end');
+    await listener.waitFor((event) => event.type === 'run-end');
     expect(ran).toEqual(['quick 1', 'quick 2', 'quick 3']);
   });
 
@@ -85,15 +88,18 @@ describe('a turn with finished calls and calls that wait for approval', () => {
     ['apart', 'apart 2', 'closed'],
   ] as const)('runs nothing twice: %s, %s has run, the host is %s', async (name, first, how) => {
     const { ran, tools } = effects();
-    const { host, cwd, directory, reopen } = await stage([turn(name, name), { parts: [{ text: 'Done.' }] }], {
-      tools,
-    });
+    const { host, cwd, directory, reopen } = await hostFixture(
+      [turn(name, name), { parts: [{ text: 'Done.' }] }],
+      {
+        tools,
+      },
+    );
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('go'), ADA);
+    await pod.handle(promptCommand('go'), ADA);
     await waiting(pod);
     await approve(pod, first);
-    await listener.hear((event) => event.type === 'tool-end');
+    await listener.waitFor((event) => event.type === 'tool-end');
     await pod.snapshot();
     const copy = how === 'killed' ? killedCopy(directory) : directory;
     if (how === 'closed') await host.shutdown();
@@ -103,7 +109,7 @@ describe('a turn with finished calls and calls that wait for approval', () => {
     expect(approvals).toHaveLength(1);
     const end = new Listener(again, (await again.snapshot()).seq);
     await approve(again, approvals[0]?.title ?? '');
-    await end.hear((event) => event.type === 'run-end');
+    await end.waitFor((event) => event.type === 'run-end');
     expect(ran.toSorted()).toEqual([`${name} 1`, `${name} 2`]);
     expect(results(await again.snapshot())).toEqual([`${name} 1 is done`, `${name} 2 is done`]);
   });
@@ -112,23 +118,23 @@ describe('a turn with finished calls and calls that wait for approval', () => {
     'does not start a call again that ran when the host was %s',
     async (how) => {
       const { ran, tools } = effects();
-      const { host, cwd, directory, reopen } = await stage(
+      const { host, cwd, directory, reopen } = await hostFixture(
         [turn('slow', 'quick'), { parts: [{ text: 'Done.' }] }],
         { tools },
       );
       const pod = await host.create({ cwd });
       const listener = new Listener(pod, 0);
-      await pod.handle(say('go'), ADA);
+      await pod.handle(promptCommand('go'), ADA);
       await waiting(pod);
       await approve(pod, 'slow 1');
-      await listener.hear((event) => event.type === 'tool-start');
+      await listener.waitFor((event) => event.type === 'tool-start');
       while (ran.length === 0) await new Promise((resolve) => setImmediate(resolve));
       const copy = how === 'killed' ? killedCopy(directory) : directory;
       if (how === 'closed') await host.shutdown();
       const again = (await reopen({ directory: copy })).pod(pod.id);
       const end = new Listener(again, (await again.snapshot()).seq);
       await approve(again, 'quick 2');
-      await end.hear((event) => event.type === 'run-end');
+      await end.waitFor((event) => event.type === 'run-end');
       expect(ran).toEqual(['slow 1', 'quick 2']);
       const [first, second] = results(await again.snapshot());
       if (how === 'killed') expect(first).toContain('It may or may not have taken effect');
@@ -138,33 +144,36 @@ describe('a turn with finished calls and calls that wait for approval', () => {
 
   it('resumes with the first decision after a restart, and waits for the others', async () => {
     const { ran, tools } = effects();
-    const { host, cwd, reopen } = await stage([turn('quick', 'quick'), { parts: [{ text: 'Done.' }] }], {
-      tools,
-    });
+    const { host, cwd, reopen } = await hostFixture(
+      [turn('quick', 'quick'), { parts: [{ text: 'Done.' }] }],
+      {
+        tools,
+      },
+    );
     const pod = await host.create({ cwd });
-    await pod.handle(say('go'), ADA);
+    await pod.handle(promptCommand('go'), ADA);
     await waiting(pod);
     await host.shutdown();
     const again = (await reopen()).pod(pod.id);
     const listener = new Listener(again, (await again.snapshot()).seq);
     await approve(again, 'quick 1');
-    await listener.hear((event) => event.type === 'tool-end');
+    await listener.waitFor((event) => event.type === 'tool-end');
     expect(await again.snapshot()).toMatchObject({ state: 'waiting', approvals: [{ title: 'quick 2' }] });
     expect(ran).toEqual(['quick 1']);
     await approve(again, 'quick 2');
-    await listener.hear((event) => event.type === 'run-end');
+    await listener.waitFor((event) => event.type === 'run-end');
     expect(ran).toEqual(['quick 1', 'quick 2']);
   });
 
   it('keeps existing results when it is cancelled after a restart', async () => {
     const { tools } = effects();
-    const { host, cwd, reopen } = await stage([turn('quick', 'quick')], { tools });
+    const { host, cwd, reopen } = await hostFixture([turn('quick', 'quick')], { tools });
     const pod = await host.create({ cwd });
     const before = new Listener(pod, 0);
-    await pod.handle(say('go'), ADA);
+    await pod.handle(promptCommand('go'), ADA);
     await waiting(pod);
     await approve(pod, 'quick 1');
-    await before.hear((event) => event.type === 'tool-end');
+    await before.waitFor((event) => event.type === 'tool-end');
     await host.shutdown();
     const again = (await reopen()).pod(pod.id);
     await again.handle({ type: 'cancel' }, ADA);

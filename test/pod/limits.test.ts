@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { obedient, turns, witness } from './resume-fixture.ts';
-import { Listener, say, stage } from './fixture.ts';
+import { Listener, promptCommand, hostFixture } from './fixture.ts';
 
-const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
+const STALLED = promptCommand('go\n[[sim deltas=20 fault=stall after=3]]');
 const text = (words: string) => [{ type: 'text' as const, text: words }];
 
 /** Every file of the sessions and feeds, with its content. */
@@ -16,7 +16,7 @@ function contents(directory: string): Readonly<Record<string, string>> {
 
 describe('a host', () => {
   it('unloads the least recently used idle pod when another one is needed', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { pods: 2 } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { pods: 2 } });
     const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
     const snapshots = await Promise.all(pods.map((pod) => pod.snapshot()));
     while (host.usage.pods > 2) await turns(1);
@@ -28,7 +28,7 @@ describe('a host', () => {
   });
 
   it('rejects another pod while all are in use, and loads it once one is idle', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { pods: 2 } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { pods: 2 } });
     const [first, second, third] = [
       await host.create({ cwd }),
       await host.create({ cwd }),
@@ -45,56 +45,56 @@ describe('a host', () => {
     };
     await expect(third.snapshot()).rejects.toMatchObject(refusal);
     await expect(third.watch().next()).rejects.toMatchObject(refusal);
-    await expect(third.handle(say('hello'))).rejects.toMatchObject(refusal);
+    await expect(third.handle(promptCommand('hello'))).rejects.toMatchObject(refusal);
     await watcher.stop();
-    expect(await third.handle(say('hello'))).toMatchObject({ accepted: true });
+    expect(await third.handle(promptCommand('hello'))).toMatchObject({ accepted: true });
   });
 
   it('loads a pod while another one is being unloaded', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { pods: 1 } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { pods: 1 } });
     const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
     for (let round = 0; round < 5; round += 1)
       for (const pod of pods) expect((await pod.snapshot()).id).toBe(pod.id);
   });
 
   it('rejects a run above the limit, and starts a queued one when a slot is free', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { runs: 1 } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { runs: 1 } });
     const [first, second] = [await host.create({ cwd }), await host.create({ cwd })];
     await first.handle(STALLED);
     expect(host.usage.runs).toBe(1);
-    await expect(second.handle(say('hello'))).rejects.toMatchObject({
+    await expect(second.handle(promptCommand('hello'))).rejects.toMatchObject({
       code: 'overloaded',
       message: 'the maximum number of runs is active: wait until one ends, or queue it',
     });
-    const { queueId } = await second.handle({ ...say('hello'), whenBusy: 'queue' });
+    const { queueId } = await second.handle({ ...promptCommand('hello'), whenBusy: 'queue' });
     const listener = new Listener(second, 0);
     expect((await second.snapshot()).queue).toMatchObject([{ queueId }]);
     await first.handle({ type: 'cancel' });
-    expect(await listener.hearType('input')).toMatchObject({ queueId });
-    expect((await listener.hearType('run-end')).outcome.status).toBe('finished');
-    await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+    expect(await listener.waitForType('input')).toMatchObject({ queueId });
+    expect((await listener.waitForType('run-end')).outcome.status).toBe('finished');
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
     expect(host.usage.runs).toBe(0);
   });
 
   it('rejects a message when the queue is full', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { queue: 2 } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { queue: 2 } });
     const pod = await host.create({ cwd });
     await pod.handle(STALLED);
     await pod.handle({ type: 'steer', content: text('one') });
-    await pod.handle({ ...say('two'), whenBusy: 'queue' });
+    await pod.handle({ ...promptCommand('two'), whenBusy: 'queue' });
     const refusal = {
       code: 'overloaded',
       message:
         '2 messages are already queued, which is the limit: wait until some are delivered, or clear the queue',
     };
     await expect(pod.handle({ type: 'follow-up', content: text('three') })).rejects.toMatchObject(refusal);
-    await expect(pod.handle({ ...say('three'), whenBusy: 'queue' })).rejects.toMatchObject(refusal);
+    await expect(pod.handle({ ...promptCommand('three'), whenBusy: 'queue' })).rejects.toMatchObject(refusal);
     await pod.handle({ type: 'clear-queue' });
     await pod.handle({ type: 'follow-up', content: text('three') });
   });
 
   it('opens no pod after shutdown', async () => {
-    const { host, cwd } = await stage(obedient);
+    const { host, cwd } = await hostFixture(obedient);
     const pod = await host.create({ cwd });
     await host.shutdown();
     const refusal = { code: 'conflict', message: 'the host is shut down: open it again' };
@@ -107,12 +107,12 @@ describe('a host', () => {
 describe('a queued prompt', () => {
   it('starts when the paused run before it is cancelled, also after a restart', async () => {
     for (const isReopened of [false, true]) {
-      const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
+      const { host, cwd, reopen } = await hostFixture(obedient, { tools: [witness(() => {})] });
       const pod = await host.create({ cwd });
       const listener = new Listener(pod, 0);
-      await pod.handle(say('call witness'));
-      const { approvalId } = (await listener.hearType('approval-request')).approval;
-      const { queueId } = await pod.handle({ ...say('later'), whenBusy: 'queue' });
+      await pod.handle(promptCommand('call witness'));
+      const { approvalId } = (await listener.waitForType('approval-request')).approval;
+      const { queueId } = await pod.handle({ ...promptCommand('later'), whenBusy: 'queue' });
       let again = pod;
       if (isReopened) {
         await host.shutdown();
@@ -120,38 +120,38 @@ describe('a queued prompt', () => {
       } else {
         await pod.handle({ type: 'pause' });
         await pod.handle({ type: 'decide', approvalId, decision: 'approve' });
-        await listener.hear((event) => event.type === 'state' && event.state === 'paused');
+        await listener.waitFor((event) => event.type === 'state' && event.state === 'paused');
       }
       const later = new Listener(again, listener.lastSeq);
       await again.handle({ type: 'cancel' });
-      await later.hear((event) => event.type === 'input' && event.queueId === queueId);
+      await later.waitFor((event) => event.type === 'input' && event.queueId === queueId);
     }
   });
 });
 
 describe('a closed pod', () => {
   it('keeps queued prompts, and runs them when it is opened again', async () => {
-    const { host, cwd } = await stage(({ messages }) => ({
+    const { host, cwd } = await hostFixture(({ messages }) => ({
       parts: [{ text: 'and so on '.repeat(10) }],
       ...(messages.at(-1)?.text.endsWith('hang') ? { fault: { kind: 'stall', after: 2 } } : {}),
     }));
     const pod = await host.create({ cwd });
-    await pod.handle(say('hang'));
-    const { queueId } = await pod.handle({ ...say('later'), whenBusy: 'queue' });
+    await pod.handle(promptCommand('hang'));
+    const { queueId } = await pod.handle({ ...promptCommand('later'), whenBusy: 'queue' });
     await pod.handle({ type: 'close' });
     expect(host.usage).toMatchObject({ pods: 0, runs: 0 });
     const listener = new Listener(pod, 0);
-    await listener.hear((event) => event.type === 'run-end' && event.outcome.status === 'finished');
+    await listener.waitFor((event) => event.type === 'run-end' && event.outcome.status === 'finished');
     const inputs = listener.events.filter((event) => event.type === 'input' && event.queueId === queueId);
     expect(inputs).toHaveLength(1);
     expect(listener.types.filter((type) => type === 'run-end')).toHaveLength(2);
   });
 
   it('performs commands accepted before the close, rejects later ones, and leaves no run', async () => {
-    const { host, cwd } = await stage(obedient);
+    const { host, cwd } = await hostFixture(obedient);
     for (let pause = 0; pause < 25; pause += 1) {
       const pod = await host.create({ cwd });
-      const prompting = pod.handle(say('hello'));
+      const prompting = pod.handle(promptCommand('hello'));
       const outcome = prompting.then(
         ({ runId }) => runId,
         () => 'refused',
@@ -159,12 +159,13 @@ describe('a closed pod', () => {
       for (let at = 0; at < pause; at += 1) await (pause % 2 === 0 ? turns(1) : Promise.resolve());
       await pod.handle({ type: 'close' });
       const listener = new Listener(pod, 0);
-      await listener.hearType('closed');
+      await listener.waitForType('closed');
       const begun = listener.events.flatMap((event) => (event.type === 'run-start' ? [event.runId] : []));
       const runId = await outcome;
       expect(begun).toEqual(runId === 'refused' ? [] : [runId]);
       const { state } = await pod.snapshot();
-      if (state !== 'idle') await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+      if (state !== 'idle')
+        await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
       await listener.stop();
     }
     while (host.usage.runs > 0) await turns(1);
@@ -173,11 +174,11 @@ describe('a closed pod', () => {
 
 describe('an idle pod', () => {
   it('is unloaded and loaded again without a change to its files', async () => {
-    const { host, cwd, directory } = await stage(obedient, { hibernateAfterMs: 0 });
+    const { host, cwd, directory } = await hostFixture(obedient, { hibernateAfterMs: 0 });
     const pod = await host.create({ cwd, settings: { name: 'sleepy' } });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('hello'));
-    const { seq } = await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+    await pod.handle(promptCommand('hello'));
+    const { seq } = await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
     const before = await pod.snapshot();
     await listener.stop();
     const asleep = async (): Promise<void> => {
@@ -188,7 +189,7 @@ describe('an idle pod', () => {
     expect(await pod.snapshot()).toEqual(before);
     await asleep();
     const later = new Listener(pod, seq - 3);
-    await later.hear((event) => event.seq === seq);
+    await later.waitFor((event) => event.seq === seq);
     expect(later.events).toEqual(listener.events.slice(-3));
     await later.stop();
     await asleep();
@@ -200,7 +201,7 @@ describe('an idle pod', () => {
   });
 
   it('is not idle with a watcher, an active run, a pending deadline, or a prompt that waits for a slot', async () => {
-    const { host, cwd } = await stage(obedient, {
+    const { host, cwd } = await hostFixture(obedient, {
       ...{ hibernateAfterMs: 0, limits: { runs: 1 }, tools: [witness(() => {})] },
     });
     const [watched, runs, asks, waits, idle] = [
@@ -215,7 +216,7 @@ describe('an idle pod', () => {
     await runs.handle(STALLED);
     const deadline = new Date(Date.now() + 60_000).toISOString();
     await asks.handle({ type: 'ask', tool: 'x', arguments: '{}', deadline });
-    await waits.handle({ ...say('hello'), whenBusy: 'queue' });
+    await waits.handle({ ...promptCommand('hello'), whenBusy: 'queue' });
     await idle.handle({ type: 'set-todos', items: [] });
     while (host.usage.pods > 4) await turns(1);
     // Once more, so that a wrong timer of the others would have fired too.
@@ -226,6 +227,6 @@ describe('an idle pod', () => {
     while (host.usage.pods > 3) await turns(1);
     const listener = new Listener(waits, 0);
     await runs.handle({ type: 'cancel' });
-    expect((await listener.hearType('run-end')).outcome.status).toBe('finished');
+    expect((await listener.waitForType('run-end')).outcome.status).toBe('finished');
   });
 });

@@ -6,9 +6,9 @@ import { textContent, contentText } from '../../src/llm/index.ts';
 import type { Pod } from '../../src/pod/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { defineTool, textOutput, type Tool } from '../../src/tools/index.ts';
-import { ADA, BOB, Listener, say, stage } from './fixture.ts';
+import { ADA, BOB, Listener, promptCommand, hostFixture } from './fixture.ts';
 
-const says = (text: string): Answer => ({ parts: [{ text }] });
+const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 const calls = (name: string, args: Record<string, unknown>): Answer => ({
   parts: [{ toolCall: { name, arguments: args } }],
 });
@@ -17,10 +17,10 @@ const needsApproval = (command = 'node -e 1') => calls('bash', { command });
 /** Sends a prompt and waits until the pod is idle again. */
 async function prompted(pod: Pod, text: string): Promise<Listener> {
   const { seq } = await pod.snapshot();
-  const ear = new Listener(pod, seq);
-  await pod.handle(say(text), ADA);
-  await ear.hear((event) => event.type === 'state' && event.state === 'idle');
-  return ear;
+  const listener = new Listener(pod, seq);
+  await pod.handle(promptCommand(text), ADA);
+  await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
+  return listener;
 }
 
 function toolNames(body: unknown): readonly unknown[] {
@@ -36,45 +36,57 @@ async function texts(pod: Pod): Promise<readonly string[]> {
 
 describe('a run', () => {
   it('publishes its events in order, from the receipt on, with who requested it', async () => {
-    const { host, cwd } = await stage([says('Hello.')]);
+    const { host, cwd } = await hostFixture([textAnswer('Hello.')]);
     const pod = await host.create({ cwd });
-    const ear = await prompted(pod, 'hi');
-    expect(ear.types.filter((type) => !type.startsWith('block') && type !== 'ping')).toEqual([
+    const listener = await prompted(pod, 'hi');
+    expect(listener.types.filter((type) => !type.startsWith('block') && type !== 'ping')).toEqual([
       ...['run-start', 'state', 'input', 'turn-start', 'status', 'usage', 'status', 'llm-end', 'turn-end'],
       ...['run-end', 'state'],
     ]);
-    const input = await ear.hearType('input');
+    const input = await listener.waitForType('input');
     expect(input).toMatchObject({ by: 'ada', door: 'test', origin: 'prompt' });
-    expect(ear.events.map(({ seq }) => seq)).toEqual(ear.events.map((_, at) => at + 2));
+    expect(listener.events.map(({ seq }) => seq)).toEqual(listener.events.map((_, at) => at + 2));
     expect((await pod.snapshot()).stats.totals).toMatchObject({ turns: 1, toolCalls: 0 });
   });
 
   it('is rejected while another one is active, or queued on request', async () => {
-    const { host, cwd } = await stage([needsApproval(), says('first'), says('second')]);
+    const { host, cwd } = await hostFixture([needsApproval(), textAnswer('first'), textAnswer('second')]);
     const pod = await host.create({ cwd });
-    const ear = new Listener(pod);
-    await ear.joined();
-    await pod.handle(say('one'), ADA);
-    const { approval } = await ear.hearType('approval-request');
-    await expect(pod.handle(say('two'), BOB)).rejects.toThrow(`waiting for approval ${approval.approvalId}`);
-    const { queueId } = await pod.handle({ ...say('two'), whenBusy: 'queue', taskId: 'task-2' }, BOB);
+    const listener = new Listener(pod);
+    await listener.joined();
+    await pod.handle(promptCommand('one'), ADA);
+    const { approval } = await listener.waitForType('approval-request');
+    await expect(pod.handle(promptCommand('two'), BOB)).rejects.toThrow(
+      `waiting for approval ${approval.approvalId}`,
+    );
+    const { queueId } = await pod.handle(
+      { ...promptCommand('two'), whenBusy: 'queue', taskId: 'task-2' },
+      BOB,
+    );
     expect(queueId).toBeDefined();
     await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
-    await ear.hear((event) => event.type === 'input' && event.queueId === queueId);
-    await ear.hear(
-      (event) => event.type === 'run-end' && ear.types.filter((t) => t === 'run-end').length === 2,
+    await listener.waitFor((event) => event.type === 'input' && event.queueId === queueId);
+    await listener.waitFor(
+      (event) => event.type === 'run-end' && listener.types.filter((t) => t === 'run-end').length === 2,
     );
     expect(await texts(pod)).toEqual(['one', '(tool-call)', '(no output)', 'first', 'two', 'second']);
     expect(host.sessions.byTask('task-2')?.id).toBe(pod.id);
   });
 
   it('applies overrides to itself only', async () => {
-    const { host, cwd, sim } = await stage([calls('ls', {}), says('never asked for'), says('again')]);
+    const { host, cwd, sim } = await hostFixture([
+      calls('ls', {}),
+      textAnswer('never asked for'),
+      textAnswer('again'),
+    ]);
     const pod = await host.create({ cwd });
     const { seq } = await pod.snapshot();
-    const ear = new Listener(pod, seq);
-    await pod.handle({ ...say('go'), overrides: { maxTurns: 1, system: 'Other.', tools: ['ls'] } }, ADA);
-    const { outcome } = await ear.hearType('run-end');
+    const listener = new Listener(pod, seq);
+    await pod.handle(
+      { ...promptCommand('go'), overrides: { maxTurns: 1, system: 'Other.', tools: ['ls'] } },
+      ADA,
+    );
+    const { outcome } = await listener.waitForType('run-end');
     expect(outcome).toMatchObject({ status: 'limited', limit: 'max-turns' });
     const [first] = sim.requests;
     expect(JSON.stringify(first?.body)).toContain('Other.');
@@ -84,19 +96,19 @@ describe('a run', () => {
   });
 
   it('gives every call a result and cancels its approvals when it is cancelled', async () => {
-    const { host, cwd } = await stage([needsApproval(), says('after')]);
+    const { host, cwd } = await hostFixture([needsApproval(), textAnswer('after')]);
     const pod = await host.create({ cwd });
-    const ear = new Listener(pod);
-    await ear.joined();
-    await pod.handle(say('go'), ADA);
-    const { approval } = await ear.hearType('approval-request');
+    const listener = new Listener(pod);
+    await listener.joined();
+    await pod.handle(promptCommand('go'), ADA);
+    const { approval } = await listener.waitForType('approval-request');
     await pod.handle({ type: 'cancel' }, BOB);
-    expect(await ear.hearType('approval-response')).toMatchObject({
+    expect(await listener.waitForType('approval-response')).toMatchObject({
       approvalId: approval.approvalId,
       status: 'cancelled',
     });
-    expect((await ear.hearType('run-end')).outcome).toEqual({ status: 'cancelled' });
-    expect(ear.events.find(({ type }) => type === 'commanded')).toMatchObject({
+    expect((await listener.waitForType('run-end')).outcome).toEqual({ status: 'cancelled' });
+    expect(listener.events.find(({ type }) => type === 'commanded')).toMatchObject({
       command: 'cancel',
       by: 'bob',
     });
@@ -106,31 +118,31 @@ describe('a run', () => {
   });
 
   it('can be paused before its calls, and resumes without a second approval', async () => {
-    const { host, cwd, reopen } = await stage([needsApproval(), says('done')], {
+    const { host, cwd, reopen } = await hostFixture([needsApproval(), textAnswer('done')], {
       approvals: { deadlineMs: 1, fallback: 'pause' },
     });
     const pod = await host.create({ cwd });
-    const ear = new Listener(pod);
-    await ear.joined();
-    await pod.handle(say('go'), ADA);
-    expect((await ear.hearType('run-end')).outcome).toMatchObject({ status: 'paused' });
-    await ear.hear((event) => event.type === 'state' && event.state === 'paused');
+    const listener = new Listener(pod);
+    await listener.joined();
+    await pod.handle(promptCommand('go'), ADA);
+    expect((await listener.waitForType('run-end')).outcome).toMatchObject({ status: 'paused' });
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'paused');
     await host.shutdown();
     const again = (await reopen({ approvals: { fallback: 'deny' } })).pod(pod.id);
     expect((await again.snapshot()).state).toBe('paused');
-    const ear2 = new Listener(again);
-    await ear2.joined();
+    const secondListener = new Listener(again);
+    await secondListener.joined();
     await again.handle({ type: 'resume' }, ADA);
-    const { approval } = await ear2.hearType('approval-request');
+    const { approval } = await secondListener.waitForType('approval-request');
     await again.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
-    expect((await ear2.hearType('run-end')).outcome).toEqual({ status: 'finished' });
+    expect((await secondListener.waitForType('run-end')).outcome).toEqual({ status: 'finished' });
     expect(await texts(again)).toEqual(['go', '(tool-call)', '(no output)', 'done']);
   });
 });
 
 describe('after a restart', () => {
   it('numbers, settings, todos and the queue are restored', async () => {
-    const { host, cwd, reopen } = await stage([says('one'), says('two')]);
+    const { host, cwd, reopen } = await hostFixture([textAnswer('one'), textAnswer('two')]);
     const pod = await host.create({ cwd, settings: { name: 'first', thinking: 'low' } });
     await prompted(pod, 'hi');
     await pod.handle(
@@ -158,48 +170,48 @@ describe('tools of a client', () => {
   const tool = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
 
   it('are called by the model and answered by the client', async () => {
-    const { host, cwd } = await stage([calls('look', { at: 'it' }), says('seen')]);
+    const { host, cwd } = await hostFixture([calls('look', { at: 'it' }), textAnswer('seen')]);
     const pod = await host.create({ cwd, settings: { clientTools: [tool], mode: 'full-access' } });
-    const ear = new Listener(pod);
-    await ear.joined();
-    await pod.handle(say('go'), ADA);
-    const call = await ear.hearType('client-call');
+    const listener = new Listener(pod);
+    await listener.joined();
+    await pod.handle(promptCommand('go'), ADA);
+    const call = await listener.waitForType('client-call');
     expect(call).toMatchObject({ name: 'look', arguments: '{"at":"it"}' });
     await pod.handle({ type: 'tool-update', callId: call.callId, text: 'half' }, ADA);
     await pod.handle({ type: 'tool-result', callId: call.callId, content: textContent('a tree') }, ADA);
-    await ear.hearType('run-end');
+    await listener.waitForType('run-end');
     expect(await texts(pod)).toEqual(['go', '(tool-call)', 'a tree', 'seen']);
-    expect(await ear.hearType('tool-update')).toMatchObject({ text: 'half' });
+    expect(await listener.waitForType('tool-update')).toMatchObject({ text: 'half' });
     await expect(
       pod.handle({ type: 'tool-result', callId: call.callId, content: textContent('late') }, ADA),
     ).rejects.toThrow('no call');
   });
 
   it('are cancelled with the run', async () => {
-    const { host, cwd } = await stage([calls('look', {}), says('x')]);
+    const { host, cwd } = await hostFixture([calls('look', {}), textAnswer('x')]);
     const pod = await host.create({ cwd, settings: { clientTools: [tool], mode: 'full-access' } });
-    const ear = new Listener(pod);
-    await ear.joined();
-    await pod.handle(say('go'), ADA);
-    const { callId } = await ear.hearType('client-call');
+    const listener = new Listener(pod);
+    await listener.joined();
+    await pod.handle(promptCommand('go'), ADA);
+    const { callId } = await listener.waitForType('client-call');
     await pod.handle({ type: 'cancel' }, ADA);
-    expect(await ear.hearType('client-cancel')).toMatchObject({ callId });
-    await ear.hearType('run-end');
+    expect(await listener.waitForType('client-cancel')).toMatchObject({ callId });
+    await listener.waitForType('run-end');
   });
 });
 
 describe("a person's shell command", () => {
   it('is sent to the model with the next prompt, unless it is private', async () => {
-    const { host, cwd, sim, reopen } = await stage([says('ok')]);
+    const { host, cwd, sim, reopen } = await hostFixture([textAnswer('ok')]);
     const pod = await host.create({ cwd });
-    const ear = new Listener(pod);
-    await ear.joined();
+    const listener = new Listener(pod);
+    await listener.joined();
     await pod.handle({ type: 'shell', command: 'echo secret', private: true }, ADA);
-    await ear.hearType('shell-end');
+    await listener.waitForType('shell-end');
     const { shellId } = await pod.handle({ type: 'shell', command: 'echo open' }, ADA);
-    const end = await ear.hear((event) => event.type === 'shell-end' && event.shellId === shellId);
+    const end = await listener.waitFor((event) => event.type === 'shell-end' && event.shellId === shellId);
     expect(end).toMatchObject({ status: 'done', output: { isError: false } });
-    await ear.hear((event) => event.type === 'input' && event.origin === 'shell');
+    await listener.waitFor((event) => event.type === 'input' && event.origin === 'shell');
     await host.shutdown();
     await prompted((await reopen()).pod(pod.id), 'go');
     const sent = JSON.stringify(sim.requests[0]?.body);
@@ -208,19 +220,19 @@ describe("a person's shell command", () => {
   });
 
   it('during a run is added after its end', async () => {
-    const { host, cwd } = await stage([needsApproval(), says('done')]);
+    const { host, cwd } = await hostFixture([needsApproval(), textAnswer('done')]);
     const pod = await host.create({ cwd });
-    const ear = new Listener(pod);
-    await ear.joined();
-    await pod.handle(say('go'), ADA);
-    const { approval } = await ear.hearType('approval-request');
+    const listener = new Listener(pod);
+    await listener.joined();
+    await pod.handle(promptCommand('go'), ADA);
+    const { approval } = await listener.waitForType('approval-request');
     await pod.handle({ type: 'shell', command: 'echo mine' }, ADA);
-    await ear.hearType('shell-end');
+    await listener.waitForType('shell-end');
     await pod.handle(
       { type: 'decide', approvalId: approval.approvalId, decision: 'deny', comment: 'not now' },
       BOB,
     );
-    await ear.hear((event) => event.type === 'input' && event.origin === 'shell');
+    await listener.waitFor((event) => event.type === 'input' && event.origin === 'shell');
     expect(await texts(pod)).toEqual([
       'go',
       '(tool-call)',
@@ -231,28 +243,28 @@ describe("a person's shell command", () => {
   });
 
   it('can be stopped', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const pod = await host.create({ cwd });
-    const ear = new Listener(pod);
-    await ear.joined();
+    const listener = new Listener(pod);
+    await listener.joined();
     const { shellId } = await pod.handle({ type: 'shell', command: 'sleep 60' }, ADA);
     await pod.handle({ type: 'abort-shell', ...(shellId && { shellId }) }, ADA);
-    expect(await ear.hearType('shell-end')).toMatchObject({ status: 'cancelled' });
+    expect(await listener.waitForType('shell-end')).toMatchObject({ status: 'cancelled' });
   });
 });
 
 describe('the tree', () => {
   it('branches, and a fork is independent', async () => {
-    const { host, cwd, directory } = await stage([
-      says('one'),
-      says('two'),
-      says('other two'),
-      says('forked'),
+    const { host, cwd, directory } = await hostFixture([
+      textAnswer('one'),
+      textAnswer('two'),
+      textAnswer('other two'),
+      textAnswer('forked'),
     ]);
     const pod = await host.create({ cwd });
     await prompted(pod, 'a');
-    const ear = await prompted(pod, 'b');
-    const { entryId: b } = await ear.hearType('input');
+    const listener = await prompted(pod, 'b');
+    const { entryId: b } = await listener.waitForType('input');
     const fork = await host.fork(pod.id, { name: 'the fork' });
     await pod.handle({ type: 'branch', entryId: b ?? '' }, ADA);
     expect(await texts(pod)).toEqual(['a', 'one', 'b']);
@@ -272,16 +284,21 @@ describe('the tree', () => {
 
   it('is compacted, opened from the checkpoint, and branched to an earlier entry', async () => {
     const long = 'word '.repeat(40_000);
-    const { host, cwd, reopen } = await stage([says(long), says('two'), says('the sum'), says('three')]);
+    const { host, cwd, reopen } = await hostFixture([
+      textAnswer(long),
+      textAnswer('two'),
+      textAnswer('the sum'),
+      textAnswer('three'),
+    ]);
     const pod = await host.create({ cwd });
     const first = await prompted(pod, 'a');
-    const { entryId } = await first.hearType('input');
+    const { entryId } = await first.waitForType('input');
     await prompted(pod, 'b');
-    const ear = new Listener(pod, (await pod.snapshot()).seq);
+    const listener = new Listener(pod, (await pod.snapshot()).seq);
     await pod.handle({ type: 'compact', instructions: 'Be short.' }, ADA);
-    const { result } = await ear.hearType('compaction-end');
+    const { result } = await listener.waitForType('compaction-end');
     expect(result).toMatchObject({ status: 'compacted', summary: 'the sum' });
-    await ear.hear((event) => event.type === 'state' && event.state === 'idle');
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
     const before = await pod.snapshot();
     await host.shutdown();
     const again = (await reopen()).pod(pod.id);
@@ -293,7 +310,7 @@ describe('the tree', () => {
 
 describe('the host', () => {
   it('creates one pod per key, lists, searches, moves to the trash, and rebuilds its catalogue', async () => {
-    const { host, cwd, directory } = await stage(() => says('hi'));
+    const { host, cwd, directory } = await hostFixture(() => textAnswer('hi'));
     const pod = await host.create({ cwd, key: 'k1', settings: { name: 'Alpha' } });
     const same = await host.create({ cwd, key: 'k1' });
     expect(same.id).toBe(pod.id);
@@ -314,7 +331,7 @@ describe('the host', () => {
   });
 
   it('opens a file of another program in place, and rejects a copy', async () => {
-    const { host, cwd } = await stage(() => says('hello again'));
+    const { host, cwd } = await hostFixture(() => textAnswer('hello again'));
     const file = join(cwd, 'pi.jsonl');
     const lines = [
       { type: 'session', version: 3, id: 'pi-session', timestamp: '2026-01-01T00:00:00.000Z', cwd },
@@ -340,18 +357,18 @@ describe('the host', () => {
   });
 
   it('shows the approvals of a child in its parent, where they can be decided', async () => {
-    const { host, cwd } = await stage([needsApproval(), says('child done')]);
+    const { host, cwd } = await hostFixture([needsApproval(), textAnswer('child done')]);
     const parent = await host.create({ cwd });
     const child = await host.spawn(parent.id, { cwd });
-    const ear = new Listener(parent);
-    await ear.joined();
-    await child.handle(say('work'), { by: 'parent', door: 'process' });
-    const { approval } = await ear.hearType('approval-request');
+    const listener = new Listener(parent);
+    await listener.joined();
+    await child.handle(promptCommand('work'), { by: 'parent', door: 'process' });
+    const { approval } = await listener.waitForType('approval-request');
     expect(approval.podId).toBe(child.id);
-    const childEar = new Listener(child);
+    const childListener = new Listener(child);
     await parent.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
-    expect(await ear.hearType('approval-response')).toMatchObject({ status: 'approved', by: 'ada' });
-    await childEar.hear((event) => event.type === 'run-end');
+    expect(await listener.waitForType('approval-response')).toMatchObject({ status: 'approved', by: 'ada' });
+    await childListener.waitFor((event) => event.type === 'run-end');
     expect((await texts(child)).at(-1)).toBe('child done');
     await expect(
       child.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'deny' }, BOB),
@@ -359,7 +376,7 @@ describe('the host', () => {
   });
 
   it('publishes an approval request of a client', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const pod = await host.create({ cwd });
     const { approvalId = '' } = await pod.handle({ type: 'ask', tool: 'Bash', arguments: '{}' }, ADA);
     expect((await host.approvals.pending()).map(({ approval }) => approval.approvalId)).toEqual([approvalId]);
@@ -388,16 +405,16 @@ describe('parallel calls that end out of order', () => {
     const both: Answer = {
       parts: ['a', 'b'].map((name) => ({ toolCall: { name: 'wait', arguments: { name } } })),
     };
-    const { host, cwd, reopen } = await stage([both, says('both')], { tools: [wait] });
+    const { host, cwd, reopen } = await hostFixture([both, textAnswer('both')], { tools: [wait] });
     const pod = await host.create({ cwd });
-    const ear = new Listener(pod);
-    await ear.joined();
-    await pod.handle(say('go'), ADA);
-    await ear.hear((event) => event.type === 'tool-start' && event.call.title === 'b');
+    const listener = new Listener(pod);
+    await listener.joined();
+    await pod.handle(promptCommand('go'), ADA);
+    await listener.waitFor((event) => event.type === 'tool-start' && event.call.title === 'b');
     gates.get('b')?.();
-    await ear.hearType('tool-end');
+    await listener.waitForType('tool-end');
     gates.get('a')?.();
-    await ear.hearType('run-end');
+    await listener.waitForType('run-end');
     const expected = ['go', '(tool-call)', '(tool-call)', 'a is done', 'b is done', 'both'];
     expect(await texts(pod)).toEqual(expected);
     await host.shutdown();

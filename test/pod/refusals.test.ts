@@ -2,25 +2,25 @@ import { describe, expect, it } from 'vitest';
 import type { Pod, PodCommand } from '../../src/pod/index.ts';
 import { readCommand } from '../../src/pod/index.ts';
 import { obedient, witness } from './resume-fixture.ts';
-import { ADA, Listener, say, stage } from './fixture.ts';
+import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 const text = (words: string) => [{ type: 'text' as const, text: words }];
-const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
+const STALLED = promptCommand('go\n[[sim deltas=20 fault=stall after=3]]');
 
 type Scenario = (pod: Pod, listener: Listener) => Promise<unknown>;
 
 const idle: Scenario = async () => {};
 const running: Scenario = (pod) => pod.handle(STALLED);
 const waiting: Scenario = async (pod, listener) => {
-  await pod.handle(say('call witness'));
-  await listener.hearType('approval-request');
+  await pod.handle(promptCommand('call witness'));
+  await listener.waitForType('approval-request');
 };
 const paused: Scenario = async (pod, listener) => {
   await waiting(pod, listener);
-  const { approval } = await listener.hearType('approval-request');
+  const { approval } = await listener.waitForType('approval-request');
   await pod.handle({ type: 'pause' });
   await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' });
-  await listener.hear((event) => event.type === 'state' && event.state === 'paused');
+  await listener.waitFor((event) => event.type === 'state' && event.state === 'paused');
 };
 
 const UNDER_WAY = 'a run is under way: steer it, queue a follow-up, or cancel it first';
@@ -28,8 +28,8 @@ const WAITING = /^a run is waiting for approval .*: decide, or cancel it first$/
 
 /** Which command is rejected in which state, with its code and message. */
 const WRONG_STATE: readonly (readonly [string, Scenario, PodCommand, string, string | RegExp])[] = [
-  ['prompt while a run is under way', running, say('x'), 'conflict', UNDER_WAY],
-  ['prompt while a run waits', waiting, say('x'), 'conflict', WAITING],
+  ['prompt while a run is under way', running, promptCommand('x'), 'conflict', UNDER_WAY],
+  ['prompt while a run waits', waiting, promptCommand('x'), 'conflict', WAITING],
   ['compact while a run is under way', running, { type: 'compact' }, 'conflict', UNDER_WAY],
   ['compact while a run waits', waiting, { type: 'compact' }, 'conflict', WAITING],
   [
@@ -96,7 +96,7 @@ describe('a command in the wrong state', () => {
   it.each(WRONG_STATE)(
     '%s is rejected, changes nothing, and reports what to do',
     async (_, set, command, code, message) => {
-      const { host, cwd } = await stage(obedient, { tools: [witness(() => {})] });
+      const { host, cwd } = await hostFixture(obedient, { tools: [witness(() => {})] });
       const pod = await host.create({ cwd });
       const listener = new Listener(pod, 0);
       await set(pod, listener);
@@ -110,7 +110,7 @@ describe('a command in the wrong state', () => {
   );
 
   it('rejects an unavailable model before it is selected', async () => {
-    const { host, cwd } = await stage(obedient, {
+    const { host, cwd } = await hostFixture(obedient, {
       agent: {
         model: async () => {
           throw new Error('no key for it');
@@ -121,12 +121,12 @@ describe('a command in the wrong state', () => {
     const { settings } = await pod.snapshot();
     const set = { model: { provider: 'other', modelId: 'x' } };
     await expect(pod.handle({ type: 'configure', set })).rejects.toThrow('no key for it');
-    await expect(pod.handle(say('hello'))).rejects.toThrow('no key for it');
+    await expect(pod.handle(promptCommand('hello'))).rejects.toThrow('no key for it');
     expect(await pod.snapshot()).toMatchObject({ settings, state: 'idle', items: [] });
   });
 
   it('names a pod that does not exist', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     expect(() => host.pod('none')).toThrow('there is no pod none: list the sessions to see which there are');
     await expect(host.fork('none')).rejects.toThrow('there is no pod none');
     await expect(host.spawn('none', { cwd })).rejects.toThrow('there is no pod none');
@@ -203,7 +203,7 @@ describe('a malformed command', () => {
   });
 
   it('is also rejected by the pod, with every invalid field', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const pod = await host.create({ cwd });
     const { seq } = await pod.snapshot();
     const wrong: PodCommand = JSON.parse('{"type":"ask","tool":1,"arguments":2}');

@@ -9,7 +9,7 @@ import type { Errand, Said } from './resume-child.ts';
 import { randomFrom, turns } from './resume-random.ts';
 import { obedient } from './resume-fixture.ts';
 import { keepBusy, logOf, type Told, watchBadly } from './resume-watchers.ts';
-import { scratch, stage } from './fixture.ts';
+import { scratch, hostFixture } from './fixture.ts';
 
 /** `npm run proof:resume` asks for more. */
 const KILLS = Number(process.env.POLYPOD_RESUME_KILLS ?? 3);
@@ -52,7 +52,7 @@ function report(what: string, heard: readonly Heard[], counts: string): void {
 
 describe('watchers that disconnect and resume', () => {
   it('receive each event once, in log order, while pods stream', { timeout: 600_000 }, async () => {
-    const { host, cwd } = await stage(obedient, { limits: { watcher: 300 } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { watcher: 300 } });
     const random = randomFrom(SEED);
     const cuts = { count: 0 };
     const all: Heard[] = [];

@@ -2,15 +2,15 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Layout, searched, sessionsIn } from '../../src/pod/sessions.ts';
-import { say, scratch, stage } from './fixture.ts';
+import { promptCommand, scratch, hostFixture } from './fixture.ts';
 
 test('listing without a host returns the same rows in the same order', async () => {
-  const { host, directory, cwd } = await stage([{ parts: [{ text: 'Hello.' }] }]);
+  const { host, directory, cwd } = await hostFixture([{ parts: [{ text: 'Hello.' }] }]);
   const first = await host.create({ cwd, settings: { name: 'first' } });
   const gone = await host.create({ cwd, settings: { name: 'gone' } });
   await host.create({ cwd, settings: { name: 'second' } });
   await host.delete(gone.id);
-  await first.handle(say('Hi'));
+  await first.handle(promptCommand('Hi'));
   for await (const watched of first.watch({ after: 0 }))
     if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'run-end')) break;
   await host.shutdown();
@@ -21,7 +21,7 @@ test('listing without a host returns the same rows in the same order', async () 
 });
 
 test('invalid lines and an unfinished one are skipped', async () => {
-  const { host, directory, cwd } = await stage([]);
+  const { host, directory, cwd } = await hostFixture([]);
   await host.create({ cwd, settings: { name: 'kept' } });
   await host.shutdown();
   appendFileSync(

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
 import type { Pod, PodEvent, Watched } from '../../src/pod/index.ts';
 import { obedient, turns } from './resume-fixture.ts';
-import { Listener, say, stage } from './fixture.ts';
+import { Listener, promptCommand, hostFixture } from './fixture.ts';
 
 const LIMIT = 200;
 const DELTAS = 3_000;
-const flood = say(`go\n[[sim deltas=${DELTAS} size=8]]`);
+const flood = promptCommand(`go\n[[sim deltas=${DELTAS} size=8]]`);
 
 /** Reads until it is disconnected; returns the events and the error. */
 async function readOn(watching: AsyncGenerator<Watched>) {
@@ -30,13 +30,13 @@ async function lazyWatcher(
 
 describe('a watcher that does not read', () => {
   it('is disconnected with the number to resume after, and fifty others receive everything', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { watcher: LIMIT } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { watcher: LIMIT } });
     const pod = await host.create({ cwd });
     const others = Array.from({ length: 50 }, () => new Listener(pod, 0));
     const { seq, watching } = await lazyWatcher(pod);
     await pod.handle(flood);
-    const ends = await Promise.all(others.map((listener) => listener.hearType('run-end')));
-    await Promise.all(others.map((listener) => listener.hear(({ seq }) => seq > (ends[0]?.seq ?? 0))));
+    const ends = await Promise.all(others.map((listener) => listener.waitForType('run-end')));
+    await Promise.all(others.map((listener) => listener.waitFor(({ seq }) => seq > (ends[0]?.seq ?? 0))));
     const [first] = others;
     const all = first?.events ?? [];
     expect(all.length).toBeGreaterThan(DELTAS);
@@ -51,13 +51,13 @@ describe('a watcher that does not read', () => {
     });
 
     const again = new Listener(pod, seq);
-    await again.hear((event) => event.seq === all.at(-1)?.seq);
+    await again.waitFor((event) => event.seq === all.at(-1)?.seq);
     expect(again.snapshots).toEqual([]);
     expect(again.events).toEqual(all.filter((event) => event.seq > seq));
   });
 
   it('gets the last number it received, wherever it stopped, and receives each event once', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { watcher: LIMIT } });
+    const { host, cwd } = await hostFixture(obedient, { limits: { watcher: LIMIT } });
     const pod = await host.create({ cwd });
     const early = new Listener(pod, 0);
     const got: PodEvent[] = [];
@@ -89,12 +89,12 @@ describe('a watcher that does not read', () => {
   });
 
   it('does not keep its pod in memory, nor do watchers that have ended', async () => {
-    const { host, cwd } = await stage(obedient, { limits: { watcher: LIMIT }, hibernateAfterMs: 0 });
+    const { host, cwd } = await hostFixture(obedient, { limits: { watcher: LIMIT }, hibernateAfterMs: 0 });
     const pod = await host.create({ cwd });
     const { watching } = await lazyWatcher(pod);
     const listener = new Listener(pod, 0);
     await pod.handle(flood);
-    await listener.hearType('run-end');
+    await listener.waitForType('run-end');
     await listener.stop();
     await expect(watching.next()).rejects.toMatchObject({ code: 'overloaded' });
     while (host.usage.pods > 0) await turns(1);

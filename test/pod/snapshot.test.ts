@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Host, Pod, PodCommand, PodEvent, Snapshot } from '../../src/pod/index.ts';
 import { runEndData } from '../../src/pod/journal/recorder.ts';
 import { killedCopy, obedient, sumOf, turns, witness } from './resume-fixture.ts';
-import { ADA, Listener, say, stage } from './fixture.ts';
+import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 /** Sends a command; a rejected one changes nothing and is ignored. */
 async function attempt(pod: Pod, command: PodCommand): Promise<void> {
@@ -32,7 +32,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       .map(
         ([text, whenBusy]): Act =>
           (pod) =>
-            attempt(pod, { ...say(text), whenBusy }),
+            attempt(pod, { ...promptCommand(text), whenBusy }),
       ),
   },
   {
@@ -85,7 +85,7 @@ async function settled(pod: Pod): Promise<void> {
   const listener = new Listener(pod);
   const { snapshot } = await listener.joined();
   if (snapshot.state === 'running')
-    await listener.hear((event) => event.type === 'state' && event.state !== 'running');
+    await listener.waitFor((event) => event.type === 'state' && event.state !== 'running');
   await listener.stop();
 }
 
@@ -119,7 +119,7 @@ async function calm(pod: Pod): Promise<void> {
   const listener = new Listener(pod);
   const { snapshot } = await listener.joined();
   if (snapshot.state !== 'idle')
-    await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
   await listener.stop();
 }
 
@@ -127,7 +127,7 @@ const options = { tools: [witness(() => {})], hibernateAfterMs: 60_000 };
 
 describe('a snapshot', () => {
   it('is the sum of all events up to its number at any moment, and later events complete it', async () => {
-    const { host, cwd } = await stage(obedient, options);
+    const { host, cwd } = await hostFixture(obedient, options);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(act, fc.nat(25)), { maxLength: 14, size: 'max' }), async (steps) => {
         const pod = await host.create({ cwd, settings: { autoRetry: false } });
@@ -161,13 +161,13 @@ describe('a snapshot', () => {
 
   it('contains a streaming answer from its start', async () => {
     const parts = [{ thinking: 'about it' }, { text: 'and say '.repeat(20) }];
-    const { host, cwd } = await stage([
+    const { host, cwd } = await hostFixture([
       { parts, pace: { chunkSize: 4 }, fault: { kind: 'stall', after: 12 } },
     ]);
     const pod = await host.create({ cwd });
     const early = new Listener(pod, 0);
-    await pod.handle(say('go'));
-    await early.hear(() => early.types.filter((type) => type === 'block-delta').length >= 12);
+    await pod.handle(promptCommand('go'));
+    await early.waitFor(() => early.types.filter((type) => type === 'block-delta').length >= 12);
     const { snapshot } = await new Listener(pod).joined();
     expect(snapshot).toEqual(sumOf(early.events, snapshot));
     expect(snapshot.blocks.map(({ blockType, open }) => ({ blockType, open }))).toEqual([
@@ -179,7 +179,7 @@ describe('a snapshot', () => {
   });
 
   it('is the same sum after a restart, whether the host was closed or killed', async () => {
-    const opened = await stage(obedient, options);
+    const opened = await hostFixture(obedient, options);
     let host: Host = opened.host;
     const { directory, reopen, cwd } = opened;
     await fc.assert(
@@ -214,7 +214,7 @@ describe('a snapshot', () => {
   });
 
   it('leaves no watcher behind when a consumer stops right after it', async () => {
-    const { host, cwd } = await stage([], { hibernateAfterMs: 0 });
+    const { host, cwd } = await hostFixture([], { hibernateAfterMs: 0 });
     const pod = await host.create({ cwd, settings: { autoRetry: false } });
     for await (const step of pod.watch()) {
       expect(step.type).toBe('snapshot');

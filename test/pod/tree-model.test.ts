@@ -6,7 +6,7 @@ import { Host, type Pod, type PodEvent } from '../../src/pod/index.ts';
 import { type SimRequest, startSim } from '../../src/sim/index.ts';
 import { summaryItem } from '../../src/worker/index.ts';
 import { logOf } from './resume-watchers.ts';
-import { agentsOn, Listener, say, scratch } from './fixture.ts';
+import { agentsOn, Listener, promptCommand, scratch } from './fixture.ts';
 
 const RUNS = Number(process.env.POLYPOD_TREES ?? 12);
 
@@ -91,14 +91,14 @@ class Both {
   async untilIdle(act: () => Promise<unknown>, type: PodEvent['type']): Promise<void> {
     const listener = new Listener(this.pod, this.plain.seq);
     await act();
-    const { seq } = await listener.hear((event) => event.type === type);
-    await listener.hear((event) => event.seq > seq && event.type === 'state' && event.state === 'idle');
+    const { seq } = await listener.waitFor((event) => event.type === type);
+    await listener.waitFor((event) => event.seq > seq && event.type === 'state' && event.state === 'idle');
     await listener.stop();
   }
 
   async prompt(text: string): Promise<void> {
     const { pod, plain } = this;
-    await this.untilIdle(() => pod.handle(say(text)), 'run-end');
+    await this.untilIdle(() => pod.handle(promptCommand(text)), 'run-end');
     for (const event of await this.news()) {
       const { items } = plain.now;
       if (event.type === 'input') plain.note(event, [...items, said('user', text)]);

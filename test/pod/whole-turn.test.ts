@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodEvent } from '../../src/pod/index.ts';
-import { Listener, say, stage } from './fixture.ts';
+import { Listener, promptCommand, hostFixture } from './fixture.ts';
 
 describe('a watcher that asks for the whole turn', () => {
   it('first receives the events of the turn up to its number, in this process and the next', async () => {
-    const { host, cwd, reopen } = await stage([
+    const { host, cwd, reopen } = await hostFixture([
       { parts: [{ toolCall: { name: 'ls', arguments: { path: '.' } } }] },
       { parts: [{ text: 'Nothing is here.' }], pace: { chunkSize: 3 } },
     ]);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(say('What is here?'));
-    await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+    await pod.handle(promptCommand('What is here?'));
+    await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
     const { events } = listener;
     for (const after of events.map(({ seq }) => seq))
       expect(await firstBatch(pod, after)).toEqual(turnUntil(events, after));
@@ -22,7 +22,7 @@ describe('a watcher that asks for the whole turn', () => {
   });
 
   it('gets a snapshot if its number is unknown', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const pod = await host.create({ cwd });
     for await (const watched of pod.watch({ after: 99, wholeTurn: true })) {
       expect(watched).toMatchObject({ type: 'snapshot', reason: 'gap' });

@@ -72,7 +72,7 @@ describe('approvals of parallel calls', () => {
     // RPC, where the host shows the person all arguments of a call.
     const rpc = new Program(['--ask'], here.env);
     rpc.send({ type: 'prompt', message: 'go' });
-    await rpc.hear(() => rpc.lines.filter(({ type }) => type === 'extension_ui_request').length >= 3);
+    await rpc.waitFor(() => rpc.lines.filter(({ type }) => type === 'extension_ui_request').length >= 3);
     const titles = rpc.lines
       .filter(({ type }) => type === 'extension_ui_request')
       .map(({ title, message }) => `${stringOf(title)}${stringOf(message)}`);

@@ -10,7 +10,7 @@ import { parseCassette } from '../../src/sim/cassettes/cassette-reader.ts';
 import type { HttpRequest, Transport } from '../../src/wire/index.ts';
 
 /** Creates temporary folders and servers that are removed after each test. */
-export function stage() {
+export function cassetteFixture() {
   const undo: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const step of undo.splice(0).toReversed()) await step();

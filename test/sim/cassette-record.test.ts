@@ -15,11 +15,11 @@ import {
   filesIn,
   exchange,
   deferredSignal,
-  stage,
+  cassetteFixture,
   thrownBy,
 } from './cassette-fixture.ts';
 
-const { folder, serve, closeAfterTest: until } = stage();
+const { folder, serve, closeAfterTest: until } = cassetteFixture();
 const KEY = 'sk-ant-a-very-secret-key-0123456789';
 const question: LlmRequest = {
   model: 'claude-x',

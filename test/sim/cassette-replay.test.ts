@@ -5,9 +5,9 @@ import { PolypodError } from '../../src/base/index.ts';
 import { type Cassette, encodeCassette, type RecordedRequest } from '../../src/sim/cassettes/cassette.ts';
 import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import type { HttpRequest } from '../../src/wire/index.ts';
-import { exchange, stage, thrownBy } from './cassette-fixture.ts';
+import { exchange, cassetteFixture, thrownBy } from './cassette-fixture.ts';
 
-const { folder } = stage();
+const { folder } = cassetteFixture();
 const messages = [{ role: 'user', content: 'Hello there' }];
 
 function cassette(text: string, request: Partial<RecordedRequest> = {}, atMs = 0): Cassette {

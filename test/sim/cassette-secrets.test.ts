@@ -6,9 +6,9 @@ import { redactCassette } from '../../src/sim/cassettes/cassette-secrets.ts';
 import { recordingTransport } from '../../src/sim/cassettes/record.ts';
 import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import { httpTransport } from '../../src/wire/index.ts';
-import { cassettesIn, dribble, filesIn, exchange, stage } from './cassette-fixture.ts';
+import { cassettesIn, dribble, filesIn, exchange, cassetteFixture } from './cassette-fixture.ts';
 
-const { folder, serve } = stage();
+const { folder, serve } = cassetteFixture();
 const KEY = 'my own odd/key "quoted" ü';
 const HEADER_KEY = 'header-credential-77';
 

@@ -6,9 +6,16 @@ import { startRecordingProxy } from '../../src/sim/cassettes/recording-proxy.ts'
 import { startReplayServer } from '../../src/sim/cassettes/replay-server.ts';
 import { startSim } from '../../src/sim/server.ts';
 import { httpTransport } from '../../src/wire/index.ts';
-import { cassettesIn, filesIn, exchange, deferredSignal, stage, thrownBy } from './cassette-fixture.ts';
+import {
+  cassettesIn,
+  filesIn,
+  exchange,
+  deferredSignal,
+  cassetteFixture,
+  thrownBy,
+} from './cassette-fixture.ts';
 
-const { folder, serve, closeAfterTest: until } = stage();
+const { folder, serve, closeAfterTest: until } = cassetteFixture();
 const KEY = 'client-key-of-a-person-42';
 const question = {
   model: 'claude-x',

@@ -21,7 +21,7 @@ const HERE = { row: 0, column: 0 };
 const SETTLED_MS = 300;
 
 /** A screen on a terminal with a live area that the test sets. */
-function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) {
+function screenFixture({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) {
   const vt = new Vt(columns, rows);
   const timer = new ManualTimer();
   const writes: string[] = [];
@@ -81,7 +81,7 @@ const lines = (...texts: readonly string[]): Line[] => texts.map((text) => line(
 
 describe('the screen', () => {
   it('scrolls finished lines up and keeps the live area below', () => {
-    const { vt, screen, show } = stage({ rows: 3 });
+    const { vt, screen, show } = screenFixture({ rows: 3 });
     show({ lines: lines('> input'), cursor: { row: 0, column: 7 } });
     screen.print(lines('one', 'two', 'three'));
     show({ lines: lines('working', '> input'), cursor: { row: 1, column: 7 } });
@@ -91,7 +91,7 @@ describe('the screen', () => {
   });
 
   it('writes only the rows that changed', () => {
-    const { writes, show } = stage();
+    const { writes, show } = screenFixture();
     show({ lines: lines('aaa', 'bbb', 'ccc'), cursor: { row: 2, column: 3 } });
     show({ lines: lines('aaa', 'bbX', 'ccc'), cursor: { row: 2, column: 3 } });
     expect(writes.at(-1)).toBe('\u001b[A\rbbX\u001b[B');
@@ -100,7 +100,7 @@ describe('the screen', () => {
   });
 
   it('rewrites a row if terminals disagree about the width of its characters', () => {
-    const { writes, show } = stage();
+    const { writes, show } = screenFixture();
     show({ lines: lines('• one'), cursor: HERE });
     show({ lines: lines('• one two'), cursor: HERE });
     expect(writes.at(-1)).toBe('• one two\r');
@@ -109,7 +109,7 @@ describe('the screen', () => {
   });
 
   it('writes nothing for a live line that becomes finished', () => {
-    const { vt, writes, screen, show } = stage();
+    const { vt, writes, screen, show } = screenFixture();
     show({ lines: lines('first', 'second'), cursor: undefined });
     const before = writes.length;
     screen.print(lines('first'));
@@ -121,7 +121,7 @@ describe('the screen', () => {
   });
 
   it('writes nothing and runs no timer if nothing changed', () => {
-    const { timer, writes, show, drawn } = stage();
+    const { timer, writes, show, drawn } = screenFixture();
     show({ lines: lines('same'), cursor: HERE });
     const before = writes.length;
     show({ lines: lines('same'), cursor: HERE });
@@ -133,7 +133,7 @@ describe('the screen', () => {
   });
 
   it('combines the changes of one frame', () => {
-    const { timer, screen, drawn } = stage();
+    const { timer, screen, drawn } = screenFixture();
     screen.refresh();
     timer.pass(0);
     for (let index = 0; index < 100; index += 1) screen.refresh();
@@ -145,7 +145,7 @@ describe('the screen', () => {
   });
 
   it('redraws automatically only while the live area requests it', () => {
-    const { timer, show, drawn } = stage();
+    const { timer, show, drawn } = screenFixture();
     show({ ...staticLive(lines('spinner')), againMs: 100 });
     const draws = drawn();
     timer.pass(1000);
@@ -157,7 +157,7 @@ describe('the screen', () => {
 
   it('waits for a slow connection instead of queueing frames', () => {
     let accepts = false;
-    const { timer, screen, show, drawn, drain } = stage({ accepts: () => accepts });
+    const { timer, screen, show, drawn, drain } = screenFixture({ accepts: () => accepts });
     show(staticLive(lines('one')));
     const draws = drawn();
     for (let index = 0; index < 10; index += 1) {
@@ -172,7 +172,7 @@ describe('the screen', () => {
   });
 
   it('keeps the last character of a row that ends exactly at the last column', () => {
-    const { vt, show } = stage({ columns: 5 });
+    const { vt, show } = screenFixture({ columns: 5 });
     show({ lines: lines('longer'.slice(0, 5), 'abcde'), cursor: { row: 1, column: 4 } });
     show({ lines: lines('12345', 'vwxyz'), cursor: { row: 1, column: 4 } });
     expect(vt.text).toEqual(['12345', 'vwxyz']);
@@ -181,7 +181,7 @@ describe('the screen', () => {
   });
 
   it('shows the end of a live area that is taller than the terminal, and all of it once finished', () => {
-    const { vt, screen, show } = stage({ rows: 4 });
+    const { vt, screen, show } = screenFixture({ rows: 4 });
     const tall = lines('1', '2', '3', '4', '5', '6');
     show(stackLive([staticLive(tall), { lines: lines('> '), cursor: { row: 0, column: 2 } }]));
     expect(vt.text).toEqual(['4', '5', '6', '>']);
@@ -191,7 +191,7 @@ describe('the screen', () => {
   });
 
   it('writes nothing while the size changes, and then locates its live area again', () => {
-    const { vt, timer, writes, screen, show } = stage({ columns: 30 });
+    const { vt, timer, writes, screen, show } = screenFixture({ columns: 30 });
     screen.print(lines('said before'));
     show({ lines: lines('a row of twenty-six columns', '> '), cursor: { row: 1, column: 2 } });
     const before = writes.length;
@@ -208,7 +208,7 @@ describe('the screen', () => {
   });
 
   it('draws the cursor of a moving live area on a full screen, and keeps the real one at the first row', () => {
-    const { vt, writes, show } = stage({ rows: 3 });
+    const { vt, writes, show } = screenFixture({ rows: 3 });
     show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 2 }, againMs: 100 });
     expect(vt.cursor).toEqual({ line: 0, column: 0 });
     expect(vt.modes).not.toContain('?25');
@@ -221,7 +221,7 @@ describe('the screen', () => {
   });
 
   it('erases its live area if it is closed before the size has settled', () => {
-    const { vt, screen, show } = stage({ columns: 30 });
+    const { vt, screen, show } = screenFixture({ columns: 30 });
     show({ lines: lines('a row of twenty-six columns', '> '), cursor: { row: 1, column: 2 } });
     vt.resize(12, 10);
     screen.resized();
@@ -231,7 +231,7 @@ describe('the screen', () => {
   });
 
   it('hides the cursor while there is no input', () => {
-    const { vt, show } = stage();
+    const { vt, show } = screenFixture();
     show({ lines: lines('> '), cursor: { row: 0, column: 2 } });
     expect(vt.modes).toEqual(new Set());
     show(staticLive(lines('working')));
@@ -241,7 +241,7 @@ describe('the screen', () => {
   });
 
   it('leaves the finished lines and an empty row when it closes', () => {
-    const { vt, screen, show } = stage();
+    const { vt, screen, show } = screenFixture();
     show({ lines: lines('> draft', 'status'), cursor: { row: 0, column: 7 } });
     screen.print(lines('last words'));
     screen.close();
@@ -251,7 +251,7 @@ describe('the screen', () => {
   });
 
   it('streams markdown with only the new bytes', () => {
-    const { vt, timer, screen, show } = stage({ columns: 60, rows: 20 });
+    const { vt, timer, screen, show } = screenFixture({ columns: 60, rows: 20 });
     const stream = new MarkdownStream({ width: 60, base: {}, marks: false });
     const text = `${'Some words of an answer. '.repeat(40)}\n\n`.repeat(5);
     for (const delta of text.match(/[^]{1,6}/g) ?? []) {
@@ -282,7 +282,7 @@ describe('for any content', () => {
   it('the terminal shows the finished lines, then the live ones, with the cursor in position', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 12 }), (moves) => {
-        const { vt, timer, screen, show } = stage({ columns: 30, rows: 24 });
+        const { vt, timer, screen, show } = screenFixture({ columns: 30, rows: 24 });
         let above: string[] = [];
         for (const { finished, live, row, column, hidden, columns } of moves) {
           if (columns !== null) {
@@ -319,7 +319,7 @@ describe('for any content', () => {
     });
     fc.assert(
       fc.property(fc.array(late, { maxLength: 12 }), (moves) => {
-        const { vt, screen, show, resizeUnnoticed, notice } = stage({ columns: 30, rows: 24 });
+        const { vt, screen, show, resizeUnnoticed, notice } = screenFixture({ columns: 30, rows: 24 });
         const above: string[] = [];
         const print = (printed: readonly Line[]) => {
           const fitted = printed.map((each) => fitLine(each, screen.size.columns));

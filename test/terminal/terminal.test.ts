@@ -58,7 +58,7 @@ class FakeProgram extends EventEmitter {
   }
 }
 
-function stage() {
+function terminalFixture() {
   const [input, output, program, timer] = [new Input(), new Output(), new FakeProgram(), new ManualTimer()];
   const keys: Key[] = [];
   const events: string[] = [];
@@ -80,7 +80,7 @@ const DEFAULT_MODES = ['7', '25'];
 
 describe('the terminal', () => {
   it('is taken over and restored', () => {
-    const { input, output, program, terminal } = stage();
+    const { input, output, program, terminal } = terminalFixture();
     expect([input.raw, input.flowing, output.modes]).toEqual([true, true, ['2004']]);
     terminal.close();
     expect([input.raw, input.flowing, output.modes]).toEqual([false, false, DEFAULT_MODES]);
@@ -90,7 +90,7 @@ describe('the terminal', () => {
   });
 
   it('is restored when the process ends for any reason, and only once', () => {
-    const { input, output, program, events } = stage();
+    const { input, output, program, events } = terminalFixture();
     program.emit('exit');
     expect([input.raw, output.modes]).toEqual([false, DEFAULT_MODES]);
     const before = output.written;
@@ -100,7 +100,7 @@ describe('the terminal', () => {
   });
 
   it('is restored before a signal ends the process', () => {
-    const { input, program } = stage();
+    const { input, program } = terminalFixture();
     program.emit('SIGTERM');
     expect(input.raw).toBe(false);
     expect(program.killed).toEqual([[42, 'SIGTERM']]);
@@ -108,7 +108,7 @@ describe('the terminal', () => {
   });
 
   it('leaves ending the process to other listeners of the signal', () => {
-    const { input, program } = stage();
+    const { input, program } = terminalFixture();
     program.on('SIGTERM', () => {});
     program.emit('SIGTERM');
     expect(input.raw).toBe(false);
@@ -116,7 +116,7 @@ describe('the terminal', () => {
   });
 
   it('is restored while the process is stopped and taken over again when it continues', () => {
-    const { input, output, program, events, terminal } = stage();
+    const { input, output, program, events, terminal } = terminalFixture();
     terminal.suspend();
     expect([input.raw, output.modes, program.killed]).toEqual([false, DEFAULT_MODES, [[42, 'SIGTSTP']]]);
     program.emit('SIGCONT');
@@ -126,7 +126,7 @@ describe('the terminal', () => {
   });
 
   it('reports keys and sizes; a single escape is a key after a moment', () => {
-    const { input, output, timer, keys, events } = stage();
+    const { input, output, timer, keys, events } = terminalFixture();
     input.emit('data', Buffer.from('a\u001b'));
     expect(keys).toEqual([{ type: 'text', text: 'a' }]);
     timer.pass(50);

@@ -18,7 +18,7 @@ function demoLines(lines: readonly string[]): string[] {
 
 const has = (text: string) => (lines: readonly string[]) => lines.some((line) => line.includes(text));
 
-async function say(pane: Pane, text: string): Promise<void> {
+async function submit(pane: Pane, text: string): Promise<void> {
   pane.type(text);
   await pane.see(has(`> ${text}`));
   pane.press('Enter');
@@ -54,7 +54,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
 
   test('an answer streams into the scrollback and is complete there', async () => {
     const pane = await openDemo(demo, 60, 10);
-    await say(pane, 'md');
+    await submit(pane, 'md');
     await pane.see(has('· finished'));
     await pane.see((lines) => lines.at(-2) === '> say something');
     expect(demoLines(pane.all()).slice(0, -1)).toEqual(['· ready', ...ANSWER, '> say something']);
@@ -63,7 +63,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
 
   test('after the window became narrower and wider, no line is duplicated or missing', async () => {
     const pane = await openDemo(demo, 60, 12);
-    await say(pane, 'md');
+    await submit(pane, 'md');
     await pane.see(has('· finished'));
     pane.type('a draft that is longer than thirty columns');
     await pane.see(has('thirty columns'));
@@ -85,10 +85,10 @@ describe.runIf(hasTmux)('on a real terminal', () => {
 
   test('a live area taller than the window shows its end and leaves nothing behind', async () => {
     const pane = await openDemo(demo, 40, 8);
-    await say(pane, 'tall');
+    await submit(pane, 'tall');
     await pane.see(has('tall 59'));
     expect(pane.screen().slice(0, 2)).toEqual(['tall 54', 'tall 55']);
-    await say(pane, 'card');
+    await submit(pane, 'card');
     await pane.see(has('bash make'));
     const left = ['· ready', '❯ tall', '❯ card', '✓ bash make  2.0 s', '  … 25 lines before (ctrl-o)'];
     // A capture may be taken during a repaint: only the final state counts.
@@ -121,7 +121,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
 
   test('a question is answered with a key', async () => {
     const pane = await openDemo(demo, 60, 14);
-    await say(pane, 'ask');
+    await submit(pane, 'ask');
     await pane.see(has('always means: bash rm *'));
     pane.type('n');
     await pane.see(has('What should it do instead?'));
@@ -149,7 +149,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     pane.type('fg');
     pane.press('Enter');
     await pane.see((lines) => lines.at(-1)?.startsWith('demo') === true);
-    await say(pane, 'crash');
+    await submit(pane, 'crash');
     await pane.see((lines) => lines.at(-1) === '$');
     pane.type('stty -a | tr " ;" "\\n\\n" | grep -x -e icanon -e echo | sort | xargs echo crashed');
     pane.press('Enter');

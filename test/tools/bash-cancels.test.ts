@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
 import { listPs, listProcesses } from '../../src/tools/process/process-list.ts';
 import { withDescendants } from '../../src/tools/process/process-tree.ts';
-import { stageWith } from './fixture.ts';
+import { toolFixture } from './fixture.ts';
 import { holdersOf, survivorsOf, token } from './survivors.ts';
 
 /** How many process trees are cancelled at a random moment; `POLYPOD_CANCELS=200` for the long version. */
@@ -48,16 +48,16 @@ describe('no process is left behind', () => {
     const cancelOne = async (index: number): Promise<void> => {
       const mark = token();
       const command = TREES[index % TREES.length]?.(mark) ?? '';
-      const stage = stageWith();
+      const fixture = toolFixture();
       const controller = new AbortController();
-      const running = stage.call(bash, { command }, controller.signal);
+      const running = fixture.call(bash, { command }, controller.signal);
       await sleep(Math.random() ** 2 * 300);
       controller.abort();
       await running;
       survivors.push(...survivorsOf(mark).map((survivor) => `${command}: ${survivor}`));
       // Our own pipe and its relay have ended as well.
-      expect(readdirSync(stage.around.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
-      await expect.poll(() => holdersOf(stage.around.scratch)).toEqual([]);
+      expect(readdirSync(fixture.around.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
+      await expect.poll(() => holdersOf(fixture.around.scratch)).toEqual([]);
     };
     const worker = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await cancelOne(next);

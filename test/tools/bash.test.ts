@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { objectOf } from '../../src/base/index.ts';
 import { bash } from '../../src/tools/bash.ts';
 import { printedText, type Sandbox, type ToolOutput } from '../../src/tools/index.ts';
-import { addFiles, callTool, invalidText, stageWith, outputText } from './fixture.ts';
+import { addFiles, callTool, invalidText, toolFixture, outputText } from './fixture.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 async function run(command: string, more: object = {}): Promise<ToolOutput> {
-  return await stageWith().call(bash, { command, ...more });
+  return await toolFixture().call(bash, { command, ...more });
 }
 
 describe('a command', () => {
@@ -76,9 +76,11 @@ describe('a command', () => {
   });
 
   test('runs in the working directory with exactly the given environment', async () => {
-    const stage = stageWith({ 'here.txt': '' });
-    expect(outputText(await stage.call(bash, { command: 'ls; pwd' }))).toBe(`here.txt\n${stage.directory}`);
-    const names = outputText(await stage.call(bash, { command: 'env' }))
+    const fixture = toolFixture({ 'here.txt': '' });
+    expect(outputText(await fixture.call(bash, { command: 'ls; pwd' }))).toBe(
+      `here.txt\n${fixture.directory}`,
+    );
+    const names = outputText(await fixture.call(bash, { command: 'env' }))
       .split('\n')
       .map((line) => line.split('=')[0]);
     expect(new Set(names)).toEqual(new Set(['PATH', 'HOME', 'POLYPOD_CALL', 'PWD', 'SHLVL', '_']));
@@ -111,10 +113,10 @@ describe('a command', () => {
 
   test('uses bash, or sh if there is no bash', async () => {
     expect(outputText(await run('echo ${BASH_VERSION:+bash}'))).toBe('bash');
-    const stage = stageWith();
-    mkdirSync(stage.path('bin'));
-    symlinkSync('/bin/echo', stage.path('bin/echo'));
-    const withoutBash = stageWith({}, { env: { PATH: stage.path('bin') } });
+    const fixture = toolFixture();
+    mkdirSync(fixture.path('bin'));
+    symlinkSync('/bin/echo', fixture.path('bin/echo'));
+    const withoutBash = toolFixture({}, { env: { PATH: fixture.path('bin') } });
     expect(outputText(await withoutBash.call(bash, { command: 'echo sh' }))).toBe('sh');
   });
 
@@ -123,18 +125,18 @@ describe('a command', () => {
   });
 
   test('that cannot be started reports the next step', async () => {
-    const stage = stageWith();
-    rmSync(stage.directory, { recursive: true });
-    const gone = await stage.call(bash, { command: 'true' });
+    const fixture = toolFixture();
+    rmSync(fixture.directory, { recursive: true });
+    const gone = await fixture.call(bash, { command: 'true' });
     expect(gone.isError).toBe(true);
     expect(outputText(gone)).toContain(
-      `The command could not be started: the working directory ${stage.directory} does not exist. Create it`,
+      `The command could not be started: the working directory ${fixture.directory} does not exist. Create it`,
     );
     expect(outputText(await run(`: ${'x'.repeat(200_000)}`))).toContain('it is too long. Write it to a file');
   });
 
   test('runs in the sandbox if there is one', async () => {
-    const stage = stageWith();
+    const fixture = toolFixture();
     const finished: string[] = [];
     const sandbox: Sandbox = {
       prepare: async ({ program, args, cwd, text, approved }) => ({
@@ -148,9 +150,9 @@ describe('a command', () => {
         },
       }),
     };
-    const output = await callTool(bash, { command: 'echo in $IN' }, { ...stage.around, sandbox });
-    expect(outputText(output)).toBe(`in ${stage.directory} echo in $IN false\n[undone]`);
-    expect(finished).toEqual([`in ${stage.directory} echo in $IN false\n`]);
+    const output = await callTool(bash, { command: 'echo in $IN' }, { ...fixture.around, sandbox });
+    expect(outputText(output)).toBe(`in ${fixture.directory} echo in $IN false\n[undone]`);
+    expect(finished).toEqual([`in ${fixture.directory} echo in $IN false\n`]);
   });
 
   test('reports its access and its title', () => {
@@ -166,8 +168,8 @@ describe('a command', () => {
 
 describe('long output', () => {
   test('is returned as its beginning and end, with a file that contains all of it', async () => {
-    const stage = stageWith();
-    const output = await stage.call(bash, { command: 'seq 100000' });
+    const fixture = toolFixture();
+    const output = await fixture.call(bash, { command: 'seq 100000' });
     const text = outputText(output);
     expect(text).toMatch(/^1\n2\n3\n/);
     expect(text).toMatch(/\n\d+\n\[… 558 KB omitted here …\]\n\d+\n/);
@@ -176,7 +178,7 @@ describe('long output', () => {
     const full = readFileSync(String(output.details?.outputFile), 'utf8');
     expect(full).toBe(Array.from({ length: 100_000 }, (_, index) => `${index + 1}\n`).join(''));
     expect(statSync(String(output.details?.outputFile)).mode & 0o777).toBe(0o600);
-    expect(readdirSync(stage.around.scratch)).toHaveLength(1);
+    expect(readdirSync(fixture.around.scratch)).toHaveLength(1);
   });
 
   test('that just fits is returned in full, without a file', async () => {
@@ -192,10 +194,10 @@ describe('long output', () => {
   });
 
   test('is saved as far as the disk allows, and the command continues', async () => {
-    const stage = stageWith();
-    const scratch = stage.path('gone');
+    const fixture = toolFixture();
+    const scratch = fixture.path('gone');
     const command = `rm -r ${scratch}; seq 100000; echo the end`;
-    const output = await callTool(bash, { command }, { ...stage.around, scratch });
+    const output = await callTool(bash, { command }, { ...fixture.around, scratch });
     expect(outputText(output)).toContain('\nthe end');
     expect(output.isError).toBe(false);
     expect(output.details).not.toHaveProperty('outputFile');
@@ -204,32 +206,32 @@ describe('long output', () => {
 
 describe('updates', () => {
   test('are sent while output arrives, but at a limited rate', async () => {
-    const stage = stageWith();
+    const fixture = toolFixture();
     const start = performance.now();
-    await stage.call(bash, { command: 'for i in $(seq 100); do echo line $i; sleep 0.005; done' });
-    expect(stage.updates.length).toBeGreaterThan(2);
+    await fixture.call(bash, { command: 'for i in $(seq 100); do echo line $i; sleep 0.005; done' });
+    expect(fixture.updates.length).toBeGreaterThan(2);
     // At most ten per second.
-    expect(stage.updates.length).toBeLessThanOrEqual((performance.now() - start) / 100 + 2);
-    expect(stage.updates[0]).toMatch(/^line 1\n/);
-    for (const [index, update] of stage.updates.entries()) {
-      if (index > 0) expect(update.length).toBeGreaterThan(stage.updates[index - 1]?.length ?? 0);
+    expect(fixture.updates.length).toBeLessThanOrEqual((performance.now() - start) / 100 + 2);
+    expect(fixture.updates[0]).toMatch(/^line 1\n/);
+    for (const [index, update] of fixture.updates.entries()) {
+      if (index > 0) expect(update.length).toBeGreaterThan(fixture.updates[index - 1]?.length ?? 0);
     }
   });
 
   test('contain the latest output', async () => {
-    const stage = stageWith();
+    const fixture = toolFixture();
     const command = 'seq 100000; echo last; until [ -e seen ]; do sleep 0.02; done';
-    const running = stage.call(bash, { command });
-    await expect.poll(() => stage.updates.at(-1)).toMatch(/100000\nlast\n$/);
-    addFiles(stage.directory, { seen: '' });
+    const running = fixture.call(bash, { command });
+    await expect.poll(() => fixture.updates.at(-1)).toMatch(/100000\nlast\n$/);
+    addFiles(fixture.directory, { seen: '' });
     await running;
-    expect(stage.updates.every((update) => update.length <= 8 * 1024)).toBe(true);
+    expect(fixture.updates.every((update) => update.length <= 8 * 1024)).toBe(true);
   });
 
   test('are not sent without output', async () => {
-    const stage = stageWith();
-    await stage.call(bash, { command: 'echo once; sleep 0.5' });
-    expect(stage.updates).toEqual(['once\n']);
+    const fixture = toolFixture();
+    await fixture.call(bash, { command: 'echo once; sleep 0.5' });
+    expect(fixture.updates).toEqual(['once\n']);
   });
 });
 
@@ -251,10 +253,10 @@ describe('a command that takes too long', () => {
 describe('a cancelled command', () => {
   test('is ended, and its output is kept', async () => {
     const mark = token();
-    const stage = stageWith();
+    const fixture = toolFixture();
     const controller = new AbortController();
-    const running = stage.call(bash, { command: `echo started; sleep ${mark}` }, controller.signal);
-    while (stage.updates.length === 0) await sleep(5);
+    const running = fixture.call(bash, { command: `echo started; sleep ${mark}` }, controller.signal);
+    while (fixture.updates.length === 0) await sleep(5);
     controller.abort();
     const output = await running;
     expect(outputText(output)).toMatch(
@@ -265,22 +267,22 @@ describe('a cancelled command', () => {
   });
 
   test('gets a moment to clean up', async () => {
-    const stage = stageWith();
+    const fixture = toolFixture();
     const controller = new AbortController();
     const command = 'trap "echo cleaned > done.txt; exit" TERM; echo ready; while :; do sleep 0.02; done';
-    const running = stage.call(bash, { command }, controller.signal);
-    while (stage.updates.length === 0) await sleep(5);
+    const running = fixture.call(bash, { command }, controller.signal);
+    while (fixture.updates.length === 0) await sleep(5);
     controller.abort();
     await running;
-    expect(stage.text('done.txt')).toBe('cleaned\n');
+    expect(fixture.text('done.txt')).toBe('cleaned\n');
   });
 
   test('is not started if the cancel came first', async () => {
-    const stage = stageWith();
-    const output = await stage.call(bash, { command: 'touch started' }, AbortSignal.abort());
+    const fixture = toolFixture();
+    const output = await fixture.call(bash, { command: 'touch started' }, AbortSignal.abort());
     expect(output).toMatchObject({ isError: true });
-    expect(existsSync(stage.path('started'))).toBe(false);
-    expect(readdirSync(stage.around.scratch)).toEqual([]);
+    expect(existsSync(fixture.path('started'))).toBe(false);
+    expect(readdirSync(fixture.around.scratch)).toEqual([]);
   });
 });
 
@@ -302,16 +304,20 @@ describe('a process that a command leaves in the background', () => {
   });
 
   test('may finish its last output', async () => {
-    const stage = stageWith();
-    const output = await stage.call(bash, { command: 'echo text > >(sleep 0.05; tee log.txt)' });
+    const fixture = toolFixture();
+    const output = await fixture.call(bash, { command: 'echo text > >(sleep 0.05; tee log.txt)' });
     expect(outputText(output)).toBe('text');
-    expect(stage.text('log.txt')).toBe('text\n');
+    expect(fixture.text('log.txt')).toBe('text\n');
   });
 
   test('of another call is not affected', async () => {
     const [one, other] = [token(), token()];
     const controller = new AbortController();
-    const running = stageWith().call(bash, { command: `sleep ${other} & sleep ${other}` }, controller.signal);
+    const running = toolFixture().call(
+      bash,
+      { command: `sleep ${other} & sleep ${other}` },
+      controller.signal,
+    );
     await run(`sleep ${one} & true`);
     expect(survivorsOf(one)).toEqual([]);
     expect(survivorsOf(other).length).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import {
   type SandboxScope,
   type ToolOutput,
 } from '../../src/tools/index.ts';
-import { callTool, type Stage, outputText } from './fixture.ts';
+import { callTool, type ToolFixture, outputText } from './fixture.ts';
 
 export const ENV = { PATH: process.env.PATH ?? '', HOME: homedir() };
 
@@ -16,9 +16,9 @@ export interface Setting extends Partial<SandboxOptions>, Partial<SandboxScope> 
   readonly cwd?: string;
 }
 
-/** Runs a command in a sandbox for the directory of the stage. */
+/** Runs a command in a sandbox for the directory of the fixture. */
 export async function run(
-  stage: Stage,
+  fixture: ToolFixture,
   command: string,
   setting: Setting = {},
   signal?: AbortSignal,
@@ -27,13 +27,13 @@ export async function run(
     approved = false,
     cwd,
     mode = 'workspace-write',
-    writable = [stage.directory],
+    writable = [fixture.directory],
     ...options
   } = setting;
   const scope: SandboxScope = { writable, mode };
   const sandboxes = await openSandboxes({ env: ENV, home: homedir(), ...options }, scope);
-  const around = { ...stage.around, env: options.env ?? ENV, sandbox: sandboxes.around(scope), approved };
-  const output = await callTool(bash, { command }, { ...around, cwd: cwd ?? stage.directory }, signal);
+  const around = { ...fixture.around, env: options.env ?? ENV, sandbox: sandboxes.around(scope), approved };
+  const output = await callTool(bash, { command }, { ...around, cwd: cwd ?? fixture.directory }, signal);
   return { output, text: outputText(output) };
 }
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createDiff, splitLines } from '../../src/tools/text/diff.ts';
 import { changedLines } from '../../src/tools/text/line-changes.ts';
-import { stageWith } from './fixture.ts';
+import { toolFixture } from './fixture.ts';
 
 const lines = fc
   .tuple(fc.array(fc.constantFrom('a', 'b', 'c', '', 'd\r'), { maxLength: 30 }), fc.constantFrom('', '\n'))
@@ -86,11 +86,11 @@ describe('a diff', () => {
   });
 
   test('is accepted by git', () => {
-    const stage = stageWith({ 'a.txt': 'one\ntwo\nthree\r\nfour' });
+    const fixture = toolFixture({ 'a.txt': 'one\ntwo\nthree\r\nfour' });
     const after = 'zero\none\nthree\r\nfour\nfive';
-    const { text } = createDiff('a.txt', stage.text('a.txt'), after);
-    execFileSync('git', ['apply', '-'], { cwd: stage.directory, input: text });
-    expect(stage.text('a.txt')).toBe(after);
+    const { text } = createDiff('a.txt', fixture.text('a.txt'), after);
+    execFileSync('git', ['apply', '-'], { cwd: fixture.directory, input: text });
+    expect(fixture.text('a.txt')).toBe(after);
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { edit } from '../../src/tools/edit.ts';
 import { applyEdits } from '../../src/tools/text/edit-text.ts';
-import { callTool, invalidText, stageWith, outputText } from './fixture.ts';
+import { callTool, invalidText, toolFixture, outputText } from './fixture.ts';
 
 const CODE = `function one() {
   return 1;
@@ -16,16 +16,16 @@ function two() {
 
 /** Returns the file after the edit, or the error. */
 async function edited(content: string, input: object): Promise<string> {
-  const stage = stageWith({ 'a.ts': content });
-  const output = await stage.call(edit, { path: 'a.ts', ...input });
-  if (output.isError) expect(stage.text('a.ts')).toBe(content);
-  return output.isError ? outputText(output) : stage.text('a.ts');
+  const fixture = toolFixture({ 'a.ts': content });
+  const output = await fixture.call(edit, { path: 'a.ts', ...input });
+  if (output.isError) expect(fixture.text('a.ts')).toBe(content);
+  return output.isError ? outputText(output) : fixture.text('a.ts');
 }
 
 describe('an edit', () => {
   test('replaces text that occurs once, and returns the diff', async () => {
-    const stage = stageWith({ 'a.ts': CODE });
-    const output = await stage.call(edit, { path: 'a.ts', old: 'return 2', new: 'return 3' });
+    const fixture = toolFixture({ 'a.ts': CODE });
+    const output = await fixture.call(edit, { path: 'a.ts', old: 'return 2', new: 'return 3' });
     expect(output).toEqual({
       summary: 'Edited a.ts: 1 replacement, +1 -1',
       content: [{ type: 'text', text: 'Edited a.ts: 1 replacement, +1 -1.' }],
@@ -37,7 +37,7 @@ describe('an edit', () => {
         replaced: 1,
       },
     });
-    expect(stage.text('a.ts')).toBe(CODE.replace('return 2', 'return 3'));
+    expect(fixture.text('a.ts')).toBe(CODE.replace('return 2', 'return 3'));
   });
 
   test('removes text, and inserts special characters literally', async () => {
@@ -130,8 +130,8 @@ describe('a failed edit reports the reason', () => {
   });
 
   test('if the file cannot be edited', async () => {
-    const stage = stageWith({ 'src/button.ts': '', 'a.bin': Buffer.from([0, 1]), 'dir/': '' });
-    const why = async (path: string) => outputText(await stage.call(edit, { path, old: 'a', new: 'b' }));
+    const fixture = toolFixture({ 'src/button.ts': '', 'a.bin': Buffer.from([0, 1]), 'dir/': '' });
+    const why = async (path: string) => outputText(await fixture.call(edit, { path, old: 'a', new: 'b' }));
     expect(await why('src/buton.ts')).toBe('src/buton.ts does not exist. Did you mean src/button.ts?');
     expect(await why('none/a.ts')).toBe('none/a.ts does not exist. Use ls or find to see what is there.');
     expect(await why('a.bin')).toBe('a.bin is a binary file; edit changes UTF-8 text only. Use bash.');
@@ -139,18 +139,18 @@ describe('a failed edit reports the reason', () => {
   });
 
   test('if another process changes the file at the same moment', async () => {
-    const stage = stageWith({ 'a.ts': CODE });
+    const fixture = toolFixture({ 'a.ts': CODE });
     const signal = new AbortController().signal;
     // The check of the signal is the last step before the file is replaced.
     let checks = 0;
     signal.throwIfAborted = () => {
       checks += 1;
-      writeFileSync(stage.path('a.ts'), `${CODE}// ${checks}\n`);
+      writeFileSync(fixture.path('a.ts'), `${CODE}// ${checks}\n`);
     };
-    const output = await callTool(edit, { path: 'a.ts', old: 'one', new: '1' }, stage.around, signal);
+    const output = await callTool(edit, { path: 'a.ts', old: 'one', new: '1' }, fixture.around, signal);
     expect(output).toMatchObject({ isError: true });
     expect(outputText(output)).toContain('changed by another process');
-    expect(stage.text('a.ts')).toBe(`${CODE}// ${checks}\n`);
+    expect(fixture.text('a.ts')).toBe(`${CODE}// ${checks}\n`);
   });
 });
 

@@ -8,7 +8,7 @@ import { PolypodError } from '../../src/base/index.ts';
 import type { Tool, ToolOutput, ToolContext } from '../../src/tools/index.ts';
 
 /** A directory with files, and everything that a call needs to work there. */
-export interface Stage {
+export interface ToolFixture {
   readonly directory: string;
   readonly around: ToolContext;
   /** The updates that the call sent. */
@@ -27,10 +27,10 @@ export function temporaryDirectory(): string {
 }
 
 /** Creates the files; a name that ends with / is a directory. */
-export function stageWith(
+export function toolFixture(
   files: Readonly<Record<string, string | Uint8Array>> = {},
   changes: Partial<ToolContext> = {},
-): Stage {
+): ToolFixture {
   const directory = temporaryDirectory();
   addFiles(directory, files);
   const updates: string[] = [];
@@ -90,17 +90,17 @@ export function outputText(output: ToolOutput): string {
 /** Allows all paths inside a directory by their real location, and no others. */
 export function resolveInside(directory: string): ToolContext['resolve'] {
   return async (path) => {
-    const real = await realPlace(path);
+    const real = await realLocation(path);
     if (real === directory || real.startsWith(`${directory}/`)) return real;
     throw new PolypodError('denied', `${path} is outside the directory`);
   };
 }
 
 /** Returns the real location of a path, also of a missing one. */
-async function realPlace(path: string): Promise<string> {
+async function realLocation(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch {
-    return join(await realPlace(dirname(path)), basename(path));
+    return join(await realLocation(dirname(path)), basename(path));
   }
 }

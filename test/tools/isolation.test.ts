@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
 import { pidNamespace } from '../../src/tools/index.ts';
-import { stageWith, temporaryDirectory, outputText } from './fixture.ts';
+import { toolFixture, temporaryDirectory, outputText } from './fixture.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 const env = { PATH: process.env.PATH ?? '' };
 const isolation = pidNamespace({ env, hidden: () => [] });
 const works = (await isolation.state()).state === 'on';
-const isolated = () => stageWith({}, { isolation });
+const isolated = () => toolFixture({}, { isolation });
 
 async function run(command: string, more: object = {}) {
   return await isolated().call(bash, { command, ...more });
@@ -19,14 +19,14 @@ async function run(command: string, more: object = {}) {
 
 describe.runIf(works)('a command in a process namespace of its own', () => {
   test('sees only its own processes, and keeps files, user and exit code', async () => {
-    const stage = isolated();
+    const fixture = isolated();
     const command = `ls -d /proc/[0-9]* | wc -l; readlink /proc/self/ns/pid; pwd; id -u; ls /proc/${process.pid}/environ; exit 3`;
     const [count, namespace, directory, uid, missing, code] = outputText(
-      await stage.call(bash, { command }),
+      await fixture.call(bash, { command }),
     ).split('\n');
     expect(Number(count)).toBeLessThan(8);
     expect(namespace).not.toBe(readlinkSync('/proc/self/ns/pid'));
-    expect([directory, uid]).toEqual([stage.directory, String(process.getuid?.())]);
+    expect([directory, uid]).toEqual([fixture.directory, String(process.getuid?.())]);
     expect(missing).toContain('No such file');
     expect(code).toBe('[exit code 3]');
   });
@@ -54,15 +54,15 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
   });
 
   test('may clean up after a cancel, and is then ended', async () => {
-    const stage = isolated();
+    const fixture = isolated();
     const mark = token();
     const controller = new AbortController();
     const command = `trap "echo cleaned > done.txt; exit" TERM; (env -i setsid sleep ${mark} &); echo ready; while :; do sleep 0.02; done`;
-    const running = stage.call(bash, { command }, controller.signal);
-    while (stage.updates.length === 0) await sleep(5);
+    const running = fixture.call(bash, { command }, controller.signal);
+    while (fixture.updates.length === 0) await sleep(5);
     controller.abort();
     expect(outputText(await running)).toContain('cancelled after');
-    expect(stage.text('done.txt')).toBe('cleaned\n');
+    expect(fixture.text('done.txt')).toBe('cleaned\n');
     expect(survivorsOf(mark)).toEqual([]);
   });
 
@@ -75,10 +75,10 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
       onTestFinished(() => void server.close());
     }
     const hidden = [join(directory, 'run'), outside, join(directory, 'missing')];
-    const stage = stageWith({}, { isolation: pidNamespace({ env, hidden: () => hidden }) });
+    const fixture = toolFixture({}, { isolation: pidNamespace({ env, hidden: () => hidden }) });
     const program = `const net = require('net'); for (const path of ${JSON.stringify([inside, outside])}) net.connect(path).on('connect', () => console.log('connected', path)).on('error', (e) => console.log(e.code));`;
-    writeFileSync(stage.path('try.cjs'), program);
-    const text = outputText(await stage.call(bash, { command: `${process.execPath} try.cjs` }));
+    writeFileSync(fixture.path('try.cjs'), program);
+    const text = outputText(await fixture.call(bash, { command: `${process.execPath} try.cjs` }));
     expect(text.split('\n').toSorted()).toEqual(['ECONNREFUSED', 'ENOENT']);
     expect(existsSync(join(directory, 'missing'))).toBe(false);
     await new Promise((settle) => connect(inside).on('connect', settle));
@@ -91,6 +91,6 @@ test('without bubblewrap, commands run without isolation and the reason is repor
     state: 'off',
     why: 'bubblewrap is missing: install the package bubblewrap',
   });
-  const stage = stageWith({}, { isolation: bare });
-  expect(outputText(await stage.call(bash, { command: 'echo $PPID' }))).toBe(String(process.pid));
+  const fixture = toolFixture({}, { isolation: bare });
+  expect(outputText(await fixture.call(bash, { command: 'echo $PPID' }))).toBe(String(process.pid));
 });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { renameSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { read } from '../../src/tools/read.ts';
-import { callTool, invalidText, makePipe, stageWith, temporaryDirectory, outputText } from './fixture.ts';
+import { callTool, invalidText, makePipe, toolFixture, temporaryDirectory, outputText } from './fixture.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -10,13 +10,13 @@ const PNG = Buffer.from(
 );
 
 async function readText(content: string | Uint8Array, range: object = {}): Promise<string> {
-  const output = await stageWith({ 'a.txt': content }).call(read, { path: 'a.txt', ...range });
+  const output = await toolFixture({ 'a.txt': content }).call(read, { path: 'a.txt', ...range });
   return `${output.isError ? 'error: ' : ''}${outputText(output)}`;
 }
 
 describe('read returns a text file', () => {
   test('with a number and a tab before each line', async () => {
-    const output = await stageWith({ 'a.txt': 'one\n\tthree\n' }).call(read, { path: 'a.txt' });
+    const output = await toolFixture({ 'a.txt': 'one\n\tthree\n' }).call(read, { path: 'a.txt' });
     expect(output).toEqual({
       summary: 'a.txt: 2 lines',
       content: [{ type: 'text', text: '1\tone\n2\t\tthree' }],
@@ -73,14 +73,14 @@ describe('read returns a text file', () => {
   });
 
   test('if its reported size is 0', async () => {
-    const stage = stageWith({}, { resolve: async (path) => path });
-    expect(outputText(await stage.call(read, { path: '/proc/self/status' }))).toContain('Name:');
+    const fixture = toolFixture({}, { resolve: async (path) => path });
+    expect(outputText(await fixture.call(read, { path: '/proc/self/status' }))).toContain('Name:');
   });
 
   test('of 100 MB in fixed memory, and without counting what follows', async () => {
-    const stage = stageWith();
-    execFileSync('sh', ['-c', `yes 0123456789 | head -c 100000000 > ${stage.path('big.txt')}`]);
-    const output = await stage.call(read, { path: 'big.txt', offset: 1_000, limit: 2 });
+    const fixture = toolFixture();
+    execFileSync('sh', ['-c', `yes 0123456789 | head -c 100000000 > ${fixture.path('big.txt')}`]);
+    const output = await fixture.call(read, { path: 'big.txt', offset: 1_000, limit: 2 });
     expect(outputText(output)).toBe(
       '1000\t0123456789\n1001\t0123456789\n[lines 1000-1001; continue with offset 1002]',
     );
@@ -90,7 +90,7 @@ describe('read returns a text file', () => {
 
 describe('an image', () => {
   test('is returned, whatever its name', async () => {
-    const output = await stageWith({ 'a.txt': PNG }).call(read, { path: 'a.txt' });
+    const output = await toolFixture({ 'a.txt': PNG }).call(read, { path: 'a.txt' });
     expect(output).toEqual({
       summary: 'a.txt: image/png, 70 B',
       content: [
@@ -132,32 +132,32 @@ describe('what cannot be read is rejected with the next step', () => {
   });
 
   test('a directory', async () => {
-    const output = await stageWith({ 'src/': '' }).call(read, { path: 'src' });
+    const output = await toolFixture({ 'src/': '' }).call(read, { path: 'src' });
     expect(outputText(output)).toBe('src is a directory. Use ls to see its entries, or find to search it.');
     expect(output.isError).toBe(true);
   });
 
   test('a pipe, without waiting for a writer', async () => {
-    const stage = stageWith();
-    makePipe(stage.path('pipe'));
-    expect(outputText(await stage.call(read, { path: 'pipe' }))).toContain('is not a regular file');
+    const fixture = toolFixture();
+    makePipe(fixture.path('pipe'));
+    expect(outputText(await fixture.call(read, { path: 'pipe' }))).toContain('is not a regular file');
   });
 
   test('a missing file, with a similar name', async () => {
-    const stage = stageWith({ 'src/button.ts': '' });
-    expect(outputText(await stage.call(read, { path: 'src/buton.ts' }))).toBe(
+    const fixture = toolFixture({ 'src/button.ts': '' });
+    expect(outputText(await fixture.call(read, { path: 'src/buton.ts' }))).toBe(
       'src/buton.ts does not exist. Did you mean src/button.ts?',
     );
-    expect(outputText(await stage.call(read, { path: 'nothing.md' }))).toBe(
+    expect(outputText(await fixture.call(read, { path: 'nothing.md' }))).toBe(
       'nothing.md does not exist. Use ls or find to see what is there.',
     );
-    expect(outputText(await stage.call(read, { path: 'src/button.ts/x' }))).toContain(
+    expect(outputText(await fixture.call(read, { path: 'src/button.ts/x' }))).toContain(
       'is a file, not a directory',
     );
   });
 
   test('a file outside the allowed directory', async () => {
-    const output = await stageWith().call(read, { path: '/etc/passwd' });
+    const output = await toolFixture().call(read, { path: '/etc/passwd' });
     expect(output).toMatchObject({ isError: true, summary: '/etc/passwd is outside the directory' });
   });
 
@@ -171,9 +171,9 @@ describe('what cannot be read is rejected with the next step', () => {
 describe('a link that replaced the path after the policy check', () => {
   test('for the file is not followed', async () => {
     const outside = temporaryDirectory();
-    const stage = stageWith({ 'a.txt': 'mine' });
+    const fixture = toolFixture({ 'a.txt': 'mine' });
     const around = {
-      ...stage.around,
+      ...fixture.around,
       resolve: async (path: string) => {
         renameSync(path, `${path}.moved`);
         symlinkSync(`${outside}/secret`, path);
@@ -184,17 +184,17 @@ describe('a link that replaced the path after the policy check', () => {
   });
 
   test.runIf(process.platform === 'linux')('for its directory is detected', async () => {
-    const outside = stageWith({ 'a.txt': 'secret' }).directory;
-    const stage = stageWith({ 'sub/a.txt': 'mine' });
+    const outside = toolFixture({ 'a.txt': 'secret' }).directory;
+    const fixture = toolFixture({ 'sub/a.txt': 'mine' });
     let swapped = false;
     const around = {
-      ...stage.around,
+      ...fixture.around,
       resolve: async (path: string, access: 'read' | 'write') => {
-        const real = await stage.around.resolve(path, access);
+        const real = await fixture.around.resolve(path, access);
         if (!swapped) {
           swapped = true;
-          renameSync(stage.path('sub'), stage.path('was-sub'));
-          symlinkSync(outside, stage.path('sub'));
+          renameSync(fixture.path('sub'), fixture.path('was-sub'));
+          symlinkSync(outside, fixture.path('sub'));
         }
         return real;
       },
@@ -206,7 +206,7 @@ describe('a link that replaced the path after the policy check', () => {
 });
 
 test('a cancelled read returns an error', async () => {
-  const output = await stageWith({ 'a.txt': 'x' }).call(read, { path: 'a.txt' }, AbortSignal.abort());
+  const output = await toolFixture({ 'a.txt': 'x' }).call(read, { path: 'a.txt' }, AbortSignal.abort());
   expect(output).toMatchObject({ isError: true, summary: 'Cancelled before it was done.' });
 });
 

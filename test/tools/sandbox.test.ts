@@ -4,31 +4,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openSandboxes } from '../../src/tools/index.ts';
 import { bubblewrapWorks, ENV, run, sh } from './bubblewrap.ts';
-import { stageWith, temporaryDirectory } from './fixture.ts';
+import { toolFixture, temporaryDirectory } from './fixture.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
   test('works in its writable directories', async () => {
-    const stage = stageWith({ 'mine.txt': 'mine\n' });
-    const { output, text } = await run(stage, 'cat mine.txt; echo new > new.txt; pwd; exit 3');
-    expect(text).toBe(`mine\n${stage.directory}\n[exit code 3]`);
+    const fixture = toolFixture({ 'mine.txt': 'mine\n' });
+    const { output, text } = await run(fixture, 'cat mine.txt; echo new > new.txt; pwd; exit 3');
+    expect(text).toBe(`mine\n${fixture.directory}\n[exit code 3]`);
     expect(output.details).toMatchObject({ exitCode: 3, endedBy: 'itself' });
-    expect(stage.text('new.txt')).toBe('new\n');
+    expect(fixture.text('new.txt')).toBe('new\n');
   });
 
   test('works below such a directory, and reads a directory that is not writable', async () => {
-    const stage = stageWith({ 'sub/a.txt': '' });
-    expect((await run(stage, 'touch b.txt; ls', { cwd: stage.path('sub') })).text).toBe('a.txt\nb.txt');
-    const other = stageWith({ 'c.txt': '' });
-    expect((await run(stage, 'ls; touch d.txt', { cwd: other.directory })).text).toMatch(
+    const fixture = toolFixture({ 'sub/a.txt': '' });
+    expect((await run(fixture, 'touch b.txt; ls', { cwd: fixture.path('sub') })).text).toBe('a.txt\nb.txt');
+    const other = toolFixture({ 'c.txt': '' });
+    expect((await run(fixture, 'ls; touch d.txt', { cwd: other.directory })).text).toMatch(
       /^c\.txt\n.*Read-only/,
     );
   });
 
   test('has the programs of the user: node, npm, python, git, gcc, and their certificates', async () => {
-    const stage = stageWith({ 'a.c': 'int main(void) { return 0; }\n' });
+    const fixture = toolFixture({ 'a.c': 'int main(void) { return 0; }\n' });
     const { output, text } = await run(
-      stage,
+      fixture,
       [
         `node -e 'require("https"); console.log("node", require("tls").rootCertificates.length > 0)'`,
         'npm --version > /dev/null && echo npm',
@@ -44,10 +44,10 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
 
   test('writes nowhere else, not even through links', async () => {
     const targets = ['/etc/x', '/usr/x', '/opt/x', '/x', '/dev/x', '/proc/sys/kernel/hostname', '/sys/x'];
-    const outside = stageWith({ 'theirs.txt': 'theirs\n' });
-    const stage = stageWith();
+    const outside = toolFixture({ 'theirs.txt': 'theirs\n' });
+    const fixture = toolFixture();
     const { text } = await run(
-      stage,
+      fixture,
       [
         ...targets.map(
           (target) => `(test -w $(dirname ${target}) || test -w ${target}) && echo writable ${target}`,
@@ -61,7 +61,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
 
   test('cannot write any kernel setting, and sees no file of /etc that contains secrets', async () => {
     const { text } = await run(
-      stageWith(),
+      toolFixture(),
       'find /proc/sys -type f -writable 2>/dev/null | wc -l; ls /etc/shadow /etc/gshadow /etc/ssh /etc/sudoers 2>&1 | grep -vc "No such file"; cat /proc/1/environ | tr "\\0" "\\n" | grep -c ANTHROPIC',
       { env: { ...ENV, ANTHROPIC_API_KEY: 'sk-test-0123456789abcdefghij' } },
     );
@@ -70,7 +70,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
 
   test('cannot remount, trace processes, or create namespaces', async () => {
     const { text } = await run(
-      stageWith(),
+      toolFixture(),
       [
         'mount -o remount,rw / 2>&1; mount -o remount,rw /proc 2>&1; umount /proc 2>&1',
         'unshare -Ur true 2>&1',
@@ -88,9 +88,9 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
   });
 
   test('sees no file outside the workspace, whatever its name', async () => {
-    const outside = stageWith({ 'harmless-name': 'secret\n' });
+    const outside = toolFixture({ 'harmless-name': 'secret\n' });
     const { text } = await run(
-      stageWith(),
+      toolFixture(),
       `cat ${outside.path('harmless-name')}; ls -A ~; ls /home /root /srv /mnt`,
     );
     expect(text).toContain('harmless-name: No such file');
@@ -99,7 +99,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
   });
 
   test("sees a version manager's installation on the PATH, and only the programs of a project", async () => {
-    const home = stageWith({
+    const home = toolFixture({
       '.nvm/versions/node/v1/bin/tool': '#!/bin/sh\ncat ~/.nvm/versions/node/v1/lib/x\n',
       '.nvm/versions/node/v1/lib/x': 'library\n',
       '.cargo/bin/tool2': '',
@@ -112,7 +112,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
       .map((name) => home.path(name))
       .join(':');
     const { text } = await run(
-      stageWith(),
+      toolFixture(),
       'tool; mine; cat ~/dotfiles/private ~/.cargo/credentials.toml; touch ~/.cargo/bin/x; echo $TMPDIR',
       {
         env: { HOME: home.directory, PATH: `${PATH}:${ENV.PATH}`, TMPDIR: home.directory },
@@ -133,7 +133,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
       LANG: 'C.UTF-8',
       MY_FLAG: '1',
     };
-    const { text } = await run(stageWith(), 'env; tr "\\0" "\\n" < /proc/1/environ', {
+    const { text } = await run(toolFixture(), 'env; tr "\\0" "\\n" < /proc/1/environ', {
       env,
       passEnv: ['MY_FLAG'],
     });
@@ -145,7 +145,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
   test('has its own directories for temporary files, of limited size', async () => {
     const name = `polypod-test-${token()}`;
     const { text } = await run(
-      stageWith(),
+      toolFixture(),
       `for d in /tmp /var/tmp ~ /dev/shm; do echo x > $d/${name} && ls $d/${name}; done; head -c 3000000 /dev/zero > /tmp/big || echo full`,
       { scratchBytes: 2_000_000 },
     );
@@ -159,12 +159,15 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     onTestFinished(() => void server.close());
     await new Promise((ready) => server.once('listening', ready));
     const { port } = server.address() as { port: number };
-    const { text } = await run(stageWith(), `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`);
+    const { text } = await run(toolFixture(), `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`);
     expect(text).toMatch(/Connection refused|unreachable/);
   });
 
   test('sees no other process and can signal none', async () => {
-    const { text } = await run(stageWith(), `ls -d /proc/[0-9]* | wc -l; kill -0 ${process.pid} 2>&1; id -u`);
+    const { text } = await run(
+      toolFixture(),
+      `ls -d /proc/[0-9]* | wc -l; kill -0 ${process.pid} 2>&1; id -u`,
+    );
     expect(Number(text.split('\n')[0])).toBeLessThan(8);
     expect(text).toContain('No such process');
   });
@@ -173,7 +176,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     const mark = token();
     const controller = new AbortController();
     const command = `trap '' TERM; (env -i setsid sleep ${mark} > /dev/null 2>&1 &); echo ready; sleep ${mark}`;
-    const running = run(stageWith(), command, {}, controller.signal);
+    const running = run(toolFixture(), command, {}, controller.signal);
     while (survivorsOf(`sleep ${mark}`).length === 0) await sleep(10);
     controller.abort();
     await running;
@@ -182,33 +185,33 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
 
   test('has left no process when its result arrives, even one that hides', async () => {
     const mark = token();
-    await run(stageWith(), `(env -i setsid sleep ${mark} > /dev/null 2>&1 &); sleep 0.1`);
+    await run(toolFixture(), `(env -i setsid sleep ${mark} > /dev/null 2>&1 &); sleep 0.1`);
     expect(survivorsOf(mark)).toEqual([]);
   });
 
   test('changes nothing in read-only mode', async () => {
-    const stage = stageWith({ 'a.txt': 'a\n' });
-    sh('git init -q; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x', stage.directory);
-    const { text } = await run(stage, 'cat a.txt; touch b.txt; git log --format=%s; git status --short', {
+    const fixture = toolFixture({ 'a.txt': 'a\n' });
+    sh('git init -q; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x', fixture.directory);
+    const { text } = await run(fixture, 'cat a.txt; touch b.txt; git log --format=%s; git status --short', {
       mode: 'read-only',
     });
     expect(text).toContain('Read-only file system');
     expect(text).toContain('x\n?? a.txt');
-    expect(existsSync(stage.path('b.txt'))).toBe(false);
+    expect(existsSync(fixture.path('b.txt'))).toBe(false);
   });
 
   test('reads what the user allows in addition to the workspace, and nothing that is hidden', async () => {
-    const shared = stageWith({ 'a.txt': 'shared\n' });
-    const stage = stageWith({ 'private/b.txt': 'private\n', 'c.txt': 'private\n' });
+    const shared = toolFixture({ 'a.txt': 'shared\n' });
+    const fixture = toolFixture({ 'private/b.txt': 'private\n', 'c.txt': 'private\n' });
     const { text } = await run(
-      stage,
+      fixture,
       `cat ${shared.path('a.txt')}; cat private/b.txt; cat c.txt; touch private/x c.txt; ls -A private; mv private public`,
-      { readable: [shared.directory], hidden: [stage.path('private'), stage.path('c.txt')] },
+      { readable: [shared.directory], hidden: [fixture.path('private'), fixture.path('c.txt')] },
     );
     expect(text).toMatch(/^shared\n/);
     expect(text).not.toContain('private\n');
     expect(text).toContain('busy');
-    expect(stage.text('private/b.txt')).toBe('private\n');
+    expect(fixture.text('private/b.txt')).toBe('private\n');
   });
 });
 

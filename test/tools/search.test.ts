@@ -7,11 +7,11 @@ import { find } from '../../src/tools/find.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { LineMatcher } from '../../src/tools/search/line-matcher.ts';
 import {
-  type Stage,
+  type ToolFixture,
   addFiles,
   callTool,
   invalidText,
-  stageWith,
+  toolFixture,
   temporaryDirectory,
   outputText,
 } from './fixture.ts';
@@ -28,9 +28,9 @@ function installed(program: string): boolean {
   }
 }
 
-function stageFor(engine: string, files: Readonly<Record<string, string | Uint8Array>>): Stage {
+function fixtureFor(engine: string, files: Readonly<Record<string, string | Uint8Array>>): ToolFixture {
   const env = engine === 'ripgrep' ? { PATH: process.env.PATH ?? '' } : { PATH: temporaryDirectory() };
-  return stageWith(files, { env });
+  return toolFixture(files, { env });
 }
 
 test.runIf(hasRipgrep)('ripgrep is installed, so that both searches are compared', () => {
@@ -45,9 +45,9 @@ test.each([
   const bin = temporaryDirectory();
   install(`${bin}/rg`);
   chmodSync(`${bin}/rg`, 0o755);
-  const stage = stageWith({ 'a.txt': 'foo\n' }, { env: { PATH: bin } });
-  expect(outputText(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
-  expect(outputText(await stage.call(find, { pattern: '*' }))).toBe('a.txt');
+  const fixture = toolFixture({ 'a.txt': 'foo\n' }, { env: { PATH: bin } });
+  expect(outputText(await fixture.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
+  expect(outputText(await fixture.call(find, { pattern: '*' }))).toBe('a.txt');
   expect(existsSync(`${bin}/rg.ran`)).toBe(false);
 });
 
@@ -66,10 +66,10 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     '.gitignore': 'dist/\ngen.ts\n',
   };
   const search = async (input: object): Promise<string> =>
-    outputText(await stageFor(engine, FILES).call(grep, input));
+    outputText(await fixtureFor(engine, FILES).call(grep, input));
 
   test('shows the lines in the order of the paths', async () => {
-    const output = await stageFor(engine, FILES).call(grep, { pattern: 'fo+\\b' });
+    const output = await fixtureFor(engine, FILES).call(grep, { pattern: 'fo+\\b' });
     expect(output).toEqual({
       summary: 'grep fo+\\b: 6 matches in 5 files',
       content: [
@@ -123,54 +123,54 @@ describe.each(ENGINES)('grep by %s', (engine) => {
   });
 
   test('stops at its limit with a note', async () => {
-    const stage = stageFor(engine, { 'a.txt': 'x\n'.repeat(5_000) });
-    const output = await stage.call(grep, { pattern: 'x', limit: 3 });
+    const fixture = fixtureFor(engine, { 'a.txt': 'x\n'.repeat(5_000) });
+    const output = await fixture.call(grep, { pattern: 'x', limit: 3 });
     expect(output.summary).toBe('grep x: first 3 matches in 1 file');
     expect(outputText(output)).toMatch(/^(?:a\.txt:\d: x\n){3}\[there are more: /);
-    expect((await stage.call(grep, { pattern: 'x' })).details).toMatchObject({ matches: 100, more: true });
+    expect((await fixture.call(grep, { pattern: 'x' })).details).toMatchObject({ matches: 100, more: true });
   });
 
   test('truncates long lines and long results', async () => {
-    const stage = stageFor(engine, {
+    const fixture = fixtureFor(engine, {
       'a.txt': `${'語'.repeat(5_000)}\n`,
       'b.txt': `${'b'.repeat(400)}\n`.repeat(900),
     });
-    expect(outputText(await stage.call(grep, { pattern: '語' }))).toBe(
+    expect(outputText(await fixture.call(grep, { pattern: '語' }))).toBe(
       `a.txt:1: ${'語'.repeat(500)} … [line cut]`,
     );
-    const output = await stage.call(grep, { pattern: 'b', limit: 1_000 });
+    const output = await fixture.call(grep, { pattern: 'b', limit: 1_000 });
     expect(outputText(output).length).toBeLessThan(34_000);
     expect(output.details).toMatchObject({ more: true });
   });
 
   test('explains an invalid pattern', async () => {
     for (const pattern of ['foo(', '[a', '*a', 'a\nb']) {
-      const output = await stageFor(engine, FILES).call(grep, { pattern });
+      const output = await fixtureFor(engine, FILES).call(grep, { pattern });
       expect(output.isError).toBe(true);
       expect(outputText(output)).toMatch(/^The pattern is not a valid regular expression.*literal to true/s);
     }
   });
 
   test('omits files that may not be read, though their directory may', async () => {
-    const stage = stageFor(engine, FILES);
-    const resolve: typeof stage.around.resolve = async (path, access) => {
+    const fixture = fixtureFor(engine, FILES);
+    const resolve: typeof fixture.around.resolve = async (path, access) => {
       if (path.endsWith('.env')) throw new PolypodError('denied', 'secrets');
-      return await stage.around.resolve(path, access);
+      return await fixture.around.resolve(path, access);
     };
     const output = await callTool(
       grep,
       { pattern: 'foo', glob: '{.env,b.js}' },
-      { ...stage.around, resolve },
+      { ...fixture.around, resolve },
     );
     expect(outputText(output)).toBe('src/b.js:1: foo');
   });
 
   test('does not follow links', async () => {
-    const outside = stageWith({ 'secret.txt': 'foo\n' });
-    const stage = stageFor(engine, { 'a.txt': 'foo\n' });
-    symlinkSync(outside.directory, stage.path('link'));
-    symlinkSync(outside.path('secret.txt'), stage.path('link.txt'));
-    expect(outputText(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
+    const outside = toolFixture({ 'secret.txt': 'foo\n' });
+    const fixture = fixtureFor(engine, { 'a.txt': 'foo\n' });
+    symlinkSync(outside.directory, fixture.path('link'));
+    symlinkSync(outside.path('secret.txt'), fixture.path('link.txt'));
+    expect(outputText(await fixture.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
   });
 
   test('reports a missing path', async () => {
@@ -178,23 +178,23 @@ describe.each(ENGINES)('grep by %s', (engine) => {
   });
 
   test('ends soon after a cancel', async () => {
-    const stage = stageFor(engine, {});
+    const fixture = fixtureFor(engine, {});
     for (let index = 0; index < 1_000; index += 1)
-      addFiles(stage.directory, { [`d${index % 50}/${index}.txt`]: 'x\n' });
+      addFiles(fixture.directory, { [`d${index % 50}/${index}.txt`]: 'x\n' });
     const controller = new AbortController();
-    const running = stage.call(grep, { pattern: 'nothing' }, controller.signal);
+    const running = fixture.call(grep, { pattern: 'nothing' }, controller.signal);
     setTimeout(() => controller.abort(), 5);
     await running;
-    expect(await stage.call(grep, { pattern: 'x' }, AbortSignal.abort())).toMatchObject({ isError: true });
+    expect(await fixture.call(grep, { pattern: 'x' }, AbortSignal.abort())).toMatchObject({ isError: true });
   });
 });
 
 describe('our own search', () => {
   test('stops an expression that backtracks endlessly, without blocking anything else', async () => {
-    const stage = stageFor('our own', { 'a.txt': `${'a'.repeat(40)}b\n` });
+    const fixture = fixtureFor('our own', { 'a.txt': `${'a'.repeat(40)}b\n` });
     let ticks = 0;
     const timer = setInterval(() => (ticks += 1), 50);
-    const output = await stage.call(grep, { pattern: '^(a+)+$' });
+    const output = await fixture.call(grep, { pattern: '^(a+)+$' });
     clearInterval(timer);
     expect(output.isError).toBe(true);
     expect(outputText(output)).toContain('takes too long');
@@ -202,8 +202,8 @@ describe('our own search', () => {
   });
 
   test('can be cancelled during such an expression', async () => {
-    const stage = stageFor('our own', { 'a.txt': `${'a'.repeat(40)}b\n` });
-    const output = await stage.call(grep, { pattern: '^(a+)+$' }, AbortSignal.timeout(200));
+    const fixture = fixtureFor('our own', { 'a.txt': `${'a'.repeat(40)}b\n` });
+    const output = await fixture.call(grep, { pattern: '^(a+)+$' }, AbortSignal.timeout(200));
     expect(output.summary).toBe('Cancelled before it was done.');
   });
 
@@ -227,10 +227,10 @@ describe.each(ENGINES)('find by %s', (engine) => {
     'with space/ü.ts': '',
   };
   const search = async (input: object): Promise<string[]> =>
-    outputText(await stageFor(engine, FILES).call(find, input)).split('\n');
+    outputText(await fixtureFor(engine, FILES).call(find, input)).split('\n');
 
   test('lists files by name in order', async () => {
-    const output = await stageFor(engine, FILES).call(find, { pattern: '*.ts' });
+    const output = await fixtureFor(engine, FILES).call(find, { pattern: '*.ts' });
     expect(output).toEqual({
       summary: 'find *.ts: 4 files',
       content: [{ type: 'text', text: 'a.ts\nsrc/a.test.ts\nsrc/deep/c.ts\nwith space/ü.ts' }],
@@ -295,7 +295,7 @@ describe.runIf(hasRipgrep)('ripgrep and our own search agree', () => {
         if (nested !== 'none') addFiles(directory, { [`${nested}.git/info/exclude`]: exclude ?? '' });
         const answers = async (PATH: string): Promise<unknown[]> => {
           const around = {
-            ...stageWith().around,
+            ...toolFixture().around,
             cwd: directory,
             env: { PATH },
             resolve: async (p: string) => p,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type TodoItem, todoTool } from '../../src/tools/index.ts';
-import { invalidText, stageWith, outputText } from './fixture.ts';
+import { invalidText, toolFixture, outputText } from './fixture.ts';
 
 function listWith(...items: TodoItem[]) {
   let kept: readonly TodoItem[] = items;
@@ -20,7 +20,7 @@ test('a list replaces the previous one', async () => {
     { content: 'write', status: 'in_progress' },
     { content: 'test', status: 'pending' },
   ];
-  expect(await stageWith().call(tool, { items })).toEqual({
+  expect(await toolFixture().call(tool, { items })).toEqual({
     summary: '1 of 3 steps completed',
     content: [{ type: 'text', text: '[x] read\n[>] write\n[ ] test' }],
     isError: false,
@@ -32,7 +32,7 @@ test('a list replaces the previous one', async () => {
 test('only one step is in progress; others become pending', async () => {
   const { tool, kept } = listWith();
   const items = ['one', 'two', 'three'].map((content) => ({ content, status: 'in_progress' }));
-  const output = await stageWith().call(tool, { items });
+  const output = await toolFixture().call(tool, { items });
   expect(outputText(output)).toBe(
     '[>] one\n[ ] two\n[ ] three\n[one step can be in_progress; 2 others became pending]',
   );
@@ -41,10 +41,10 @@ test('only one step is in progress; others become pending', async () => {
 
 test('a list can be emptied, and an unchanged list is reported as such', async () => {
   const { tool, kept } = listWith({ content: 'old', status: 'pending' });
-  expect(outputText(await stageWith().call(tool, { items: [{ content: 'old', status: 'pending' }] }))).toBe(
+  expect(outputText(await toolFixture().call(tool, { items: [{ content: 'old', status: 'pending' }] }))).toBe(
     '[ ] old\n[the list is unchanged]',
   );
-  expect(outputText(await stageWith().call(tool, { items: [] }))).toBe('The list is empty.');
+  expect(outputText(await toolFixture().call(tool, { items: [] }))).toBe('The list is empty.');
   expect(kept()).toEqual([]);
 });
 

@@ -1,13 +1,17 @@
 import { expect, it } from 'vitest';
 import { openaiChat } from '../../src/llm/openai-chat/index.ts';
-import { calls, echo, say, says, stage } from './fixture.ts';
+import { calls, echo, userContent, textAnswer, workerFixture } from './fixture.ts';
 import { never } from './worker.contract.ts';
 
 it('a worker collects text and calls from the first access to its collectors on', async () => {
-  const { worker } = await stage(openaiChat, [says('First.'), calls('echo'), says('Second.')], {
-    tools: [echo],
-  });
-  await worker.run(say('Go'), never());
+  const { worker } = await workerFixture(
+    openaiChat,
+    [textAnswer('First.'), calls('echo'), textAnswer('Second.')],
+    {
+      tools: [echo],
+    },
+  );
+  await worker.run(userContent('Go'), never());
   expect(worker.text.collected()).toEqual([]);
   expect(worker.calls.collected()).toEqual([]);
   const seen: string[] = [];
@@ -16,7 +20,7 @@ it('a worker collects text and calls from the first access to its collectors on'
     scope: () => undefined,
     onEvent: (_scope, event) => void (event.type === 'start' && seen.push(event.name)),
   });
-  await worker.run(say('Again'), never());
+  await worker.run(userContent('Again'), never());
   expect(worker.text.collected()).toEqual(['Second.']);
   expect(seen).toEqual(['echo']);
 });

@@ -30,23 +30,27 @@ export const MODEL: Model = { account: 'sim', id: 'sim', name: 'sim', reasoning:
 export const allowAll: Approve = async () => ({ decision: 'allow', resolve: async (path) => path });
 
 /** A worker with a simulated provider, which records all events. */
-export interface Stage {
+export interface WorkerFixture {
   readonly worker: Worker;
   readonly sim: Sim;
   readonly events: RunEvent[];
   /** The types of all events except the model's stream. */
-  story(): readonly string[];
+  eventTypes(): readonly string[];
   /** Resolves with the first matching event, past or future. */
-  hear(fits: (event: RunEvent) => boolean): Promise<RunEvent>;
+  waitFor(fits: (event: RunEvent) => boolean): Promise<RunEvent>;
 }
 
-export interface StageOptions extends Partial<Omit<WorkerOptions, 'settings' | 'emit'>> {
+export interface WorkerFixtureOptions extends Partial<Omit<WorkerOptions, 'settings' | 'emit'>> {
   readonly tools?: readonly Tool[];
   readonly model?: Partial<Model>;
   readonly connect?: ConnectOptions;
 }
 
-export async function stage(provider: Provider, script: Script, options: StageOptions = {}): Promise<Stage> {
+export async function workerFixture(
+  provider: Provider,
+  script: Script,
+  options: WorkerFixtureOptions = {},
+): Promise<WorkerFixture> {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
   const baseUrl = `${sim.url}${BASE_PATHS[provider.name] ?? ''}`;
@@ -73,11 +77,11 @@ export async function stage(provider: Provider, script: Script, options: StageOp
     worker,
     sim,
     events,
-    story: () => events.filter(isWorkers).map(({ type }) => type),
-    async hear(fits) {
+    eventTypes: () => events.filter(isWorkers).map(({ type }) => type),
+    async waitFor(fits) {
       for (;;) {
-        const heard = events.find(fits);
-        if (heard !== undefined) return heard;
+        const found = events.find(fits);
+        if (found !== undefined) return found;
         await new Promise<void>((resolve) => {
           const wake = (): void => {
             waiting.delete(wake);
@@ -105,8 +109,8 @@ function isWorkers({ type }: RunEvent): boolean {
   return !STREAM.has(type);
 }
 
-export const say = (text: string) => textContent(text);
-export const says = (text: string): Answer => ({ parts: [{ text }] });
+export const userContent = (text: string) => textContent(text);
+export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 export const calls = (...names: readonly string[]): Answer => ({
   parts: names.map((name) => ({ toolCall: { name: name.split(':')[0] ?? '', arguments: { text: name } } })),
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { anthropic } from '../../src/llm/anthropic/index.ts';
 import type { Approval, Approve, RunEvent } from '../../src/worker/index.ts';
-import { calls, gate, lines, say, says, stage, tool } from './fixture.ts';
+import { calls, gate, lines, userContent, textAnswer, workerFixture, tool } from './fixture.ts';
 import { never } from './worker.contract.ts';
 
 const ALLOW: Approval = { decision: 'allow', resolve: async (path) => path };
@@ -58,11 +58,15 @@ describe('the calls of one turn', () => {
       if (title === 'aside aside:1') await first;
       else if (title === 'aside aside:3') judgeFirst();
     });
-    const { worker } = await stage(anthropic, [calls('aside:1', 'aside:2', 'aside:3'), says('Done.')], {
-      tools: [aside],
-      approve,
-    });
-    const run = worker.run(say('Go'), never());
+    const { worker } = await workerFixture(
+      anthropic,
+      [calls('aside:1', 'aside:2', 'aside:3'), textAnswer('Done.')],
+      {
+        tools: [aside],
+        approve,
+      },
+    );
+    const run = worker.run(userContent('Go'), never());
     await asked(3);
     expect(raised).toEqual(['aside aside:1', 'aside aside:2', 'aside aside:3']);
     for (const title of raised) answer(title);
@@ -71,17 +75,17 @@ describe('the calls of one turn', () => {
 
   it('start when they are approved, without waiting for the others', async () => {
     const { approve, answer, asked } = people();
-    const { worker, events, hear } = await stage(
+    const { worker, events, waitFor } = await workerFixture(
       anthropic,
-      [calls('aside:1', 'aside:2', 'aside:3'), says('Done.')],
+      [calls('aside:1', 'aside:2', 'aside:3'), textAnswer('Done.')],
       { tools: [aside], approve },
     );
-    const run = worker.run(say('Go'), never());
+    const run = worker.run(userContent('Go'), never());
     await asked(3);
     answer('aside aside:3');
-    await hear((event) => event.type === 'tool-end');
+    await waitFor((event) => event.type === 'tool-end');
     answer('aside aside:1', { decision: 'deny', reason: 'Not now.' });
-    await hear((event) => event.type === 'tool-end' && event.status === 'denied');
+    await waitFor((event) => event.type === 'tool-end' && event.status === 'denied');
     expect(started(events)).toEqual(['aside aside:3', 'aside aside:1']);
     answer('aside aside:2');
     expect(await run).toEqual({ status: 'finished' });
@@ -98,17 +102,17 @@ describe('the calls of one turn', () => {
   it('that are not parallel run in call order, each after the previous one has ended', async () => {
     const { approve, answer, asked } = people();
     const held = gate('held');
-    const { worker, events, hear } = await stage(
+    const { worker, events, waitFor } = await workerFixture(
       anthropic,
-      [calls('alone:1', 'held:2', 'alone:3', 'aside:4'), says('Done.')],
+      [calls('alone:1', 'held:2', 'alone:3', 'aside:4'), textAnswer('Done.')],
       { tools: [alone, aside, held.tool], approve },
     );
-    const run = worker.run(say('Go'), never());
+    const run = worker.run(userContent('Go'), never());
     await asked(4);
     answer('alone alone:3');
     answer('aside aside:4');
     answer('alone alone:1');
-    await hear((event) => event.type === 'tool-end');
+    await waitFor((event) => event.type === 'tool-end');
     expect(started(events)).toEqual(['alone alone:1']);
     answer('held held:2');
     await held.started;
@@ -121,14 +125,18 @@ describe('the calls of one turn', () => {
 
   it('are not started during a pause, and none runs twice after it', async () => {
     const { approve, raised, answer, asked } = people();
-    const { worker, events, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
-      tools: [alone],
-      approve,
-    });
-    const run = worker.run(say('Go'), never());
+    const { worker, events, waitFor } = await workerFixture(
+      anthropic,
+      [calls('alone:1', 'alone:2'), textAnswer('Done.')],
+      {
+        tools: [alone],
+        approve,
+      },
+    );
+    const run = worker.run(userContent('Go'), never());
     await asked(2);
     answer('alone alone:1');
-    await hear((event) => event.type === 'tool-end');
+    await waitFor((event) => event.type === 'tool-end');
     worker.pause();
     answer('alone alone:2');
     expect(await run).toMatchObject({ status: 'paused' });
@@ -140,14 +148,18 @@ describe('the calls of one turn', () => {
 
   it('keep their results when a paused run is abandoned', async () => {
     const { approve, answer, asked } = people();
-    const { worker, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
-      tools: [alone],
-      approve,
-    });
-    const run = worker.run(say('Go'), never());
+    const { worker, waitFor } = await workerFixture(
+      anthropic,
+      [calls('alone:1', 'alone:2'), textAnswer('Done.')],
+      {
+        tools: [alone],
+        approve,
+      },
+    );
+    const run = worker.run(userContent('Go'), never());
     await asked(2);
     answer('alone alone:1');
-    await hear((event) => event.type === 'tool-end');
+    await waitFor((event) => event.type === 'tool-end');
     answer('alone alone:2', { decision: 'pause' });
     await run;
     worker.abandon();
@@ -160,12 +172,12 @@ describe('the calls of one turn', () => {
   it('are stopped with the run, and pending approvals are withdrawn', async () => {
     const { approve, withdrawn, answer, asked } = people();
     const held = gate('held');
-    const { worker } = await stage(anthropic, [calls('held:1', 'alone:2')], {
+    const { worker } = await workerFixture(anthropic, [calls('held:1', 'alone:2')], {
       tools: [alone, held.tool],
       approve,
     });
     const cancel = new AbortController();
-    const run = worker.run(say('Go'), cancel.signal);
+    const run = worker.run(userContent('Go'), cancel.signal);
     await asked(2);
     answer('held held:1');
     await held.started;
@@ -177,16 +189,20 @@ describe('the calls of one turn', () => {
 
   it('are skipped for an immediate steering message, also while approvals are pending', async () => {
     const { approve, withdrawn, answer, asked } = people();
-    const { worker, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
-      tools: [alone],
-      approve,
-    });
+    const { worker, waitFor } = await workerFixture(
+      anthropic,
+      [calls('alone:1', 'alone:2'), textAnswer('Done.')],
+      {
+        tools: [alone],
+        approve,
+      },
+    );
     worker.inbox.modes = { ...worker.inbox.modes, interrupt: 'immediate' };
-    const run = worker.run(say('Go'), never());
+    const run = worker.run(userContent('Go'), never());
     await asked(2);
-    worker.inbox.steer(say('Stop that'));
+    worker.inbox.steer(userContent('Stop that'));
     answer('alone alone:1');
-    await hear(startOf('alone alone:1'));
+    await waitFor(startOf('alone alone:1'));
     expect(await run).toEqual({ status: 'finished' });
     expect(withdrawn).toContain('alone alone:2');
     expect(lines(worker.items).slice(3, 5)).toEqual([
@@ -198,13 +214,13 @@ describe('the calls of one turn', () => {
   it('are stopped when the process ends, and pending approvals stay open', async () => {
     const { approve, withdrawn, answer, asked } = people();
     const held = gate('held');
-    const { worker, events } = await stage(anthropic, [calls('held:1', 'alone:2')], {
+    const { worker, events } = await workerFixture(anthropic, [calls('held:1', 'alone:2')], {
       tools: [alone, held.tool],
       approve,
       // The events are checked below; the run itself never ends.
       items: [],
     });
-    void worker.run(say('Go'), never());
+    void worker.run(userContent('Go'), never());
     await asked(2);
     answer('held held:1');
     await held.started;

@@ -1,21 +1,21 @@
 import { expect, it, vi } from 'vitest';
 import type { Provider } from '../../src/llm/index.ts';
 import { type Answer, generatedText, type Script, type SimRequest } from '../../src/sim/index.ts';
-import { calls, echo, gate, lines, say, says, stage } from './fixture.ts';
+import { calls, echo, gate, lines, userContent, textAnswer, workerFixture } from './fixture.ts';
 
 /** Tests that a run must pass with every provider of the registry. */
 export function workerContract(provider: Provider): void {
   it('runs turns with parallel tools until the model calls no tool', async () => {
-    const script = [calls('echo:1', 'echo:2', 'echo:3'), calls('echo:4'), says('Done.')];
-    const { worker, story, sim } = await stage(provider, script);
-    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    const script = [calls('echo:1', 'echo:2', 'echo:3'), calls('echo:4'), textAnswer('Done.')];
+    const { worker, eventTypes, sim } = await workerFixture(provider, script);
+    expect(await worker.run(userContent('Go'), never())).toEqual({ status: 'finished' });
     expect(lines(worker.items)).toEqual([
       'user: Go',
       ...['call echo', 'call echo', 'call echo'],
       ...['result echo of echo:1', 'result echo of echo:2', 'result echo of echo:3'],
       ...['call echo', 'result echo of echo:4', 'assistant: Done.'],
     ]);
-    expect(story()).toEqual([
+    expect(eventTypes()).toEqual([
       ...['run-start', 'input', 'turn-start', 'llm-end'],
       ...['tool-start', 'tool-start', 'tool-start', 'tool-end', 'tool-end', 'tool-end', 'turn-end'],
       ...[
@@ -36,8 +36,8 @@ export function workerContract(provider: Provider): void {
   });
 
   it('can be cancelled before it starts', async () => {
-    const { worker, sim } = await stage(provider, [says('never')]);
-    expect(await worker.run(say('Go'), AbortSignal.abort())).toEqual({ status: 'cancelled' });
+    const { worker, sim } = await workerFixture(provider, [textAnswer('never')]);
+    expect(await worker.run(userContent('Go'), AbortSignal.abort())).toEqual({ status: 'cancelled' });
     expect(sim.requests).toHaveLength(0);
     expect(lines(worker.items)).toEqual(['user: Go']);
   });
@@ -45,17 +45,17 @@ export function workerContract(provider: Provider): void {
   it('can be cancelled while the model streams: the text is kept, and the next request says so', async () => {
     const slow = { parts: [{ text: generatedText(3000) }, ...calls('echo').parts], pace: { delayMs: 3 } };
     const asked: SimRequest[] = [];
-    const script = heardBy(asked, [slow, says('Fresh.')]);
-    const { worker, hear, events } = await stage(provider, script);
+    const script = heardBy(asked, [slow, textAnswer('Fresh.')]);
+    const { worker, waitFor, events } = await workerFixture(provider, script);
     const controller = new AbortController();
-    const run = worker.run(say('Go'), controller.signal);
-    await hear(
+    const run = worker.run(userContent('Go'), controller.signal);
+    await waitFor(
       (event) => event.type === 'block-delta' && 'text' in event.delta && event.delta.text.trim() !== '',
     );
     controller.abort();
     expect(await run).toEqual({ status: 'cancelled' });
     expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: { status: 'cancelled' } });
-    expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Again'), never())).toEqual({ status: 'finished' });
     const [, partial = '', ...rest] = lines(worker.items);
     expect(partial).toMatch(/^assistant: \w/);
     expect(rest).toEqual(['user: Again', 'assistant: Fresh.']);
@@ -70,13 +70,13 @@ export function workerContract(provider: Provider): void {
   it('can be cancelled before the first word, and the next request says so', async () => {
     const silent = { parts: [{ text: 'never' }], fault: { kind: 'stall', after: 0 } } as const;
     const asked: SimRequest[] = [];
-    const { worker } = await stage(provider, heardBy(asked, [silent, says('Fresh.')]));
+    const { worker } = await workerFixture(provider, heardBy(asked, [silent, textAnswer('Fresh.')]));
     const controller = new AbortController();
-    const run = worker.run(say('Go'), controller.signal);
+    const run = worker.run(userContent('Go'), controller.signal);
     await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 20_000 });
     controller.abort();
     expect(await run).toEqual({ status: 'cancelled' });
-    expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Again'), never())).toEqual({ status: 'finished' });
     const messages = asked[1]?.messages ?? [];
     expect(messages.map(({ role }) => role)).not.toContain('assistant');
     expect(messages.map(({ text }) => text).join('')).toMatch(
@@ -86,11 +86,11 @@ export function workerContract(provider: Provider): void {
 
   it('can be cancelled while a tool runs, and every call has a result', async () => {
     const { tool, started } = gate('gate');
-    const { worker } = await stage(provider, [calls('gate', 'echo'), says('Fresh.')], {
+    const { worker } = await workerFixture(provider, [calls('gate', 'echo'), textAnswer('Fresh.')], {
       tools: [tool, echo],
     });
     const controller = new AbortController();
-    const run = worker.run(say('Go'), controller.signal);
+    const run = worker.run(userContent('Go'), controller.signal);
     await started;
     controller.abort();
     expect(await run).toEqual({ status: 'cancelled' });
@@ -101,28 +101,28 @@ export function workerContract(provider: Provider): void {
       'result cancelled',
     ]);
     expect(worker.items).toHaveLength(5);
-    expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Again'), never())).toEqual({ status: 'finished' });
   });
 
   it('can be cancelled while it waits for a retry', async () => {
     const busy = { parts: [{ text: 'x' }], fault: { kind: '529' } } as const;
-    const { worker, hear, story } = await stage(provider, [busy], {
+    const { worker, waitFor, eventTypes } = await workerFixture(provider, [busy], {
       wait: (_, signal) =>
         new Promise((resolve) => signal.addEventListener('abort', () => resolve('waited'))),
     });
     const controller = new AbortController();
-    const run = worker.run(say('Go'), controller.signal);
-    await hear((event) => event.type === 'retry-start');
+    const run = worker.run(userContent('Go'), controller.signal);
+    await waitFor((event) => event.type === 'retry-start');
     controller.abort();
     expect(await run).toEqual({ status: 'cancelled' });
-    expect(story().slice(-5)).toEqual(['retry-start', 'retry-end', 'llm-end', 'turn-end', 'run-end']);
+    expect(eventTypes().slice(-5)).toEqual(['retry-start', 'retry-end', 'llm-end', 'turn-end', 'run-end']);
   });
 
   it('retries when the provider is overloaded', async () => {
-    const { worker, events } = await stage(provider, [
-      { ...says('At last.'), fault: { kind: '529', times: 2 } },
+    const { worker, events } = await workerFixture(provider, [
+      { ...textAnswer('At last.'), fault: { kind: '529', times: 2 } },
     ]);
-    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Go'), never())).toEqual({ status: 'finished' });
     const retries = events.filter((event) => event.type === 'retry-start' || event.type === 'retry-end');
     expect(retries).toMatchObject([
       { type: 'retry-start', attempt: 1, delayMs: 250, continuation: false, failure: { kind: 'overloaded' } },
@@ -132,8 +132,8 @@ export function workerContract(provider: Provider): void {
   });
 
   it('fails without a retry if a retry cannot succeed', async () => {
-    const { worker } = await stage(provider, [{ ...says('x'), fault: { kind: '401' } }]);
-    expect(await worker.run(say('Go'), never())).toMatchObject({
+    const { worker } = await workerFixture(provider, [{ ...textAnswer('x'), fault: { kind: '401' } }]);
+    expect(await worker.run(userContent('Go'), never())).toMatchObject({
       status: 'failed',
       failure: { kind: 'auth' },
     });
@@ -142,8 +142,8 @@ export function workerContract(provider: Provider): void {
   it('continues after a stream is cut off: finished text is kept, tool calls are discarded', async () => {
     const parts = [{ text: 'First part. ' }, ...calls('echo:a').parts, { text: generatedText(400) }];
     const cut = { parts, fault: { kind: 'cut', after: 8 } } as const;
-    const { worker, events } = await stage(provider, [cut, says('Second part.')]);
-    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    const { worker, events } = await workerFixture(provider, [cut, textAnswer('Second part.')]);
+    expect(await worker.run(userContent('Go'), never())).toEqual({ status: 'finished' });
     expect(events.find((event) => event.type === 'retry-start')).toMatchObject({ continuation: true });
     const said = lines(worker.items);
     expect(said.at(-1)).toBe('assistant: Second part.');
@@ -152,19 +152,23 @@ export function workerContract(provider: Provider): void {
   });
 
   it('pauses before the calls are run, and resumes without asking again', async () => {
-    const { worker, events, hear } = await stage(provider, [calls('echo:1', 'echo:2'), says('Done.')], {
-      approve: async ({ call }) => {
-        asked.push(call.title);
-        if (asked.length === 2) return { decision: 'pause' };
-        return { decision: 'allow', resolve: async (path) => path };
+    const { worker, events, waitFor } = await workerFixture(
+      provider,
+      [calls('echo:1', 'echo:2'), textAnswer('Done.')],
+      {
+        approve: async ({ call }) => {
+          asked.push(call.title);
+          if (asked.length === 2) return { decision: 'pause' };
+          return { decision: 'allow', resolve: async (path) => path };
+        },
       },
-    });
+    );
     const asked: string[] = [];
-    const outcome = await worker.run(say('Go'), never());
+    const outcome = await worker.run(userContent('Go'), never());
     expect(outcome).toMatchObject({ status: 'paused' });
     expect(events.some((event) => event.type === 'tool-start')).toBe(false);
     expect(await worker.resume(never())).toEqual({ status: 'finished' });
-    await hear((event) => event.type === 'tool-end');
+    await waitFor((event) => event.type === 'tool-end');
     expect(asked).toEqual(['echo echo:1', 'echo echo:2', 'echo echo:2']);
     expect(lines(worker.items).slice(3)).toEqual([
       'result echo of echo:1',
@@ -175,16 +179,16 @@ export function workerContract(provider: Provider): void {
 
   it('compacts and retries when the prompt is too long', async () => {
     const script = [
-      says(generatedText(2000)),
-      { ...says('x'), fault: { kind: 'context-too-long' } } as const,
-      says('A summary of what was said.'),
-      says('Now it fits.'),
+      textAnswer(generatedText(2000)),
+      { ...textAnswer('x'), fault: { kind: 'context-too-long' } } as const,
+      textAnswer('A summary of what was said.'),
+      textAnswer('Now it fits.'),
     ];
-    const { worker, events } = await stage(provider, script, {
+    const { worker, events } = await workerFixture(provider, script, {
       policies: () => ({ compaction: { auto: true, keepTokens: 10 } }),
     });
-    await worker.run(say('First'), never());
-    expect(await worker.run(say('Second'), never())).toEqual({ status: 'finished' });
+    await worker.run(userContent('First'), never());
+    expect(await worker.run(userContent('Second'), never())).toEqual({ status: 'finished' });
     expect(events.filter((event) => event.type.startsWith('compaction'))).toMatchObject([
       { type: 'compaction-start', reason: 'overflow' },
       {
@@ -209,6 +213,6 @@ export function never(): AbortSignal {
 function heardBy(asked: SimRequest[], answers: readonly Answer[]): Script {
   return (request) => {
     asked.push(request);
-    return answers[asked.length - 1] ?? says('');
+    return answers[asked.length - 1] ?? textAnswer('');
   };
 }

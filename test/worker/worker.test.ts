@@ -5,7 +5,18 @@ import { anthropic } from '../../src/llm/anthropic/index.ts';
 import { generatedText, type SimRequest } from '../../src/sim/index.ts';
 import { providers } from '../../src/registry.ts';
 import type { DeliveryMode, Hook } from '../../src/worker/index.ts';
-import { allowAll, calls, echo, fail, gate, lines, say, says, stage, tool } from './fixture.ts';
+import {
+  allowAll,
+  calls,
+  echo,
+  fail,
+  gate,
+  lines,
+  userContent,
+  textAnswer,
+  workerFixture,
+  tool,
+} from './fixture.ts';
 import { never } from './worker.contract.ts';
 
 const EVERY = providers.map((provider) => [provider.name, provider] as const);
@@ -31,19 +42,19 @@ describe('a call always gets a result that the model can read', () => {
     const throws = tool('throws', async () => {
       throw new Error('out of order');
     });
-    const { worker, events } = await stage(openaiChat, [answer, says('I see.')], {
+    const { worker, events } = await workerFixture(openaiChat, [answer, textAnswer('I see.')], {
       tools: [echo, fail, throws],
     });
-    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Go'), never())).toEqual({ status: 'finished' });
     expect(lines(worker.items)[2]).toEqual(result);
     expect(events.find((event) => event.type === 'tool-end')).toMatchObject({ status });
   });
 
   it('a denied call returns the reason', async () => {
-    const { worker, events } = await stage(openaiChat, [calls('echo'), says('Pity.')], {
+    const { worker, events } = await workerFixture(openaiChat, [calls('echo'), textAnswer('Pity.')], {
       approve: async () => ({ decision: 'deny', reason: 'Not on a Sunday.' }),
     });
-    await worker.run(say('Go'), never());
+    await worker.run(userContent('Go'), never());
     expect(lines(worker.items)).toEqual([
       'user: Go',
       'call echo',
@@ -54,24 +65,28 @@ describe('a call always gets a result that the model can read', () => {
   });
 
   it('a failed approval request is a denial', async () => {
-    const { worker } = await stage(openaiChat, [calls('echo'), says('Pity.')], {
+    const { worker } = await workerFixture(openaiChat, [calls('echo'), textAnswer('Pity.')], {
       approve: async () => {
         throw new Error('nobody is there');
       },
     });
-    await worker.run(say('Go'), never());
+    await worker.run(userContent('Go'), never());
     expect(lines(worker.items)[2]).toBe('error The approval could not be requested: nobody is there');
   });
 
   it('a call whose arguments a person changed runs with the changed ones', async () => {
-    const { worker, events } = await stage(openaiChat, [calls('echo:original'), says('Good.')], {
-      approve: async () => ({
-        decision: 'allow',
-        resolve: async (path) => path,
-        arguments: '{"text":"changed"}',
-      }),
-    });
-    await worker.run(say('Go'), never());
+    const { worker, events } = await workerFixture(
+      openaiChat,
+      [calls('echo:original'), textAnswer('Good.')],
+      {
+        approve: async () => ({
+          decision: 'allow',
+          resolve: async (path) => path,
+          arguments: '{"text":"changed"}',
+        }),
+      },
+    );
+    await worker.run(userContent('Go'), never());
     expect(lines(worker.items)[2]).toBe('result echo of changed');
     expect(events.find((event) => event.type === 'tool-start')).toMatchObject({
       call: { arguments: '{"text":"changed"}', title: 'echo changed' },
@@ -96,10 +111,10 @@ describe('tools', () => {
         parallel,
       );
     const answer = calls('free:1', 'free:2', 'alone:3', 'free:4');
-    const { worker } = await stage(anthropic, [answer, says('Done.')], {
+    const { worker } = await workerFixture(anthropic, [answer, textAnswer('Done.')], {
       tools: [watched('free', true), watched('alone', false)],
     });
-    await worker.run(say('Go'), never());
+    await worker.run(userContent('Go'), never());
     expect(seen).toEqual(['free:1', 'free:1+free:2', 'alone:3', 'free:4']);
     expect(lines(worker.items).filter((line) => line.startsWith('result'))).toEqual(
       ['free:1', 'free:2', 'alone:3', 'free:4'].map((text) => `result ${text}`),
@@ -108,11 +123,15 @@ describe('tools', () => {
 
   it('emit their ends in order of completion, while the conversation keeps the call order', async () => {
     const slow = gate('slow');
-    const { worker, events, hear } = await stage(openaiChat, [calls('slow', 'echo'), says('Done.')], {
-      tools: [slow.tool, echo],
-    });
-    const run = worker.run(say('Go'), never());
-    await hear((event) => event.type === 'tool-end' && event.name === 'echo');
+    const { worker, events, waitFor } = await workerFixture(
+      openaiChat,
+      [calls('slow', 'echo'), textAnswer('Done.')],
+      {
+        tools: [slow.tool, echo],
+      },
+    );
+    const run = worker.run(userContent('Go'), never());
+    await waitFor((event) => event.type === 'tool-end' && event.name === 'echo');
     slow.release();
     await run;
     expect(events.flatMap((event) => (event.type === 'tool-end' ? [event.name] : []))).toEqual([
@@ -129,13 +148,13 @@ describe('tools', () => {
 
   it('that do not end after a cancellation are abandoned', async () => {
     const deaf = tool('deaf', () => new Promise(() => {}));
-    const { worker, hear } = await stage(openaiChat, [calls('deaf')], {
+    const { worker, waitFor } = await workerFixture(openaiChat, [calls('deaf')], {
       tools: [deaf],
       policies: () => ({ toolGraceMs: 50 }),
     });
     const controller = new AbortController();
-    const run = worker.run(say('Go'), controller.signal);
-    await hear((event) => event.type === 'tool-start');
+    const run = worker.run(userContent('Go'), controller.signal);
+    await waitFor((event) => event.type === 'tool-start');
     controller.abort();
     expect(await run).toEqual({ status: 'cancelled' });
     expect(lines(worker.items)).toEqual(['user: Go', 'call deaf', 'error Tool execution was aborted']);
@@ -143,8 +162,10 @@ describe('tools', () => {
 
   it('have a limit for the size of their output', async () => {
     const flood = tool('flood', async () => 'x'.repeat(1_000_000));
-    const { worker } = await stage(openaiChat, [calls('flood'), says('Enough.')], { tools: [flood] });
-    await worker.run(say('Go'), never());
+    const { worker } = await workerFixture(openaiChat, [calls('flood'), textAnswer('Enough.')], {
+      tools: [flood],
+    });
+    await worker.run(userContent('Go'), never());
     expect(lines(worker.items)[2]?.length).toBeLessThan(410_000);
   });
 });
@@ -160,10 +181,14 @@ describe('hooks', () => {
         return call.title.includes('bad') ? { decision: 'deny', reason: 'The guard says no.' } : undefined;
       },
     };
-    const { worker, events } = await stage(openaiChat, [calls('echo:good', 'echo:bad'), says('Done.')], {
-      hooks: [hook],
-    });
-    await worker.run(say('Go'), never());
+    const { worker, events } = await workerFixture(
+      openaiChat,
+      [calls('echo:good', 'echo:bad'), textAnswer('Done.')],
+      {
+        hooks: [hook],
+      },
+    );
+    await worker.run(userContent('Go'), never());
     expect(lines(worker.items).slice(3, 5)).toEqual(['result echo of echo:good', 'error The guard says no.']);
     expect(seen).toEqual(events.map(({ type }) => type));
   });
@@ -179,31 +204,34 @@ describe('hooks', () => {
         },
       },
     ];
-    const { worker } = await stage(openaiChat, [calls('echo'), says('Done.')], {
+    const { worker } = await workerFixture(openaiChat, [calls('echo'), textAnswer('Done.')], {
       hooks,
       approve: async (question, signal) => {
         advice.push(question.advice);
         return allowAll(question, signal);
       },
     });
-    await worker.run(say('Go'), never());
+    await worker.run(userContent('Go'), never());
     expect(advice).toEqual([{ decision: 'ask', reason: 'the hook broken failed: oops' }]);
   });
 });
 
 describe('bounds', () => {
   it('a run stops at its turn limit', async () => {
-    const { worker } = await stage(openaiChat, () => calls(`echo:${Math.random()}`), {
+    const { worker } = await workerFixture(openaiChat, () => calls(`echo:${Math.random()}`), {
       bounds: () => ({ maxTurns: 3 }),
     });
-    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'max-turns' });
+    expect(await worker.run(userContent('Go'), never())).toMatchObject({
+      status: 'limited',
+      limit: 'max-turns',
+    });
     expect(worker.totals.turns).toBe(3);
     expect(lines(worker.items).at(-1)).toMatch(/^result/);
   });
 
   it('a run stops at its budget', async () => {
     const price = { input: 1_000_000, output: 0 };
-    const { worker } = await stage(
+    const { worker } = await workerFixture(
       openaiChat,
       () => ({ ...calls(`echo:${Math.random()}`), usage: { inputTokens: 1, outputTokens: 1 } }),
       {
@@ -211,15 +239,18 @@ describe('bounds', () => {
         bounds: () => ({ budget: 2.5 }),
       },
     );
-    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'budget' });
+    expect(await worker.run(userContent('Go'), never())).toMatchObject({
+      status: 'limited',
+      limit: 'budget',
+    });
     expect(worker.totals.cost).toBe(3);
   });
 
   it('repeated identical calls are refused, and then stop the run', async () => {
     let ran = 0;
     const count = tool('count', async () => `always the same${(ran++, '')}`);
-    const { worker } = await stage(openaiChat, () => calls('count'), { tools: [count] });
-    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'loop' });
+    const { worker } = await workerFixture(openaiChat, () => calls('count'), { tools: [count] });
+    expect(await worker.run(userContent('Go'), never())).toMatchObject({ status: 'limited', limit: 'loop' });
     expect(ran).toBe(3);
     expect(lines(worker.items).filter((line) => line.includes('Not run: this exact call'))).toHaveLength(3);
   });
@@ -227,15 +258,15 @@ describe('bounds', () => {
   it('the loop guard counts from the latest prompt, so a repeated request is run again', async () => {
     let ran = 0;
     const count = tool('count', async () => `always the same${(ran++, '')}`);
-    const script = Array.from({ length: 10 }, () => [calls('count'), says('Done.')]).flat();
-    const { worker } = await stage(openaiChat, script, { tools: [count] });
+    const script = Array.from({ length: 10 }, () => [calls('count'), textAnswer('Done.')]).flat();
+    const { worker } = await workerFixture(openaiChat, script, { tools: [count] });
     for (let prompt = 1; prompt <= 5; prompt++) {
-      expect(await worker.run(say('Run the tests'), never())).toEqual({ status: 'finished' });
+      expect(await worker.run(userContent('Run the tests'), never())).toEqual({ status: 'finished' });
       expect(ran).toBe(prompt);
     }
     // Queued prompts are part of the same run, but they count as new requests.
-    for (let queued = 1; queued <= 4; queued++) worker.inbox.followUp(say('Run the tests'));
-    expect(await worker.run(say('Run the tests'), never())).toEqual({ status: 'finished' });
+    for (let queued = 1; queued <= 4; queued++) worker.inbox.followUp(userContent('Run the tests'));
+    expect(await worker.run(userContent('Run the tests'), never())).toEqual({ status: 'finished' });
     expect(ran).toBe(10);
   });
 
@@ -244,11 +275,11 @@ describe('bounds', () => {
     const count = tool('count', async () => `always the same${(ran++, '')}`);
     const round = (at: number): readonly Item[] => [
       { type: 'tool-call', callId: `c${at}`, name: 'count', arguments: '{"text":"count"}' },
-      { type: 'tool-result', callId: `c${at}`, content: say('always the same'), isError: false },
+      { type: 'tool-result', callId: `c${at}`, content: userContent('always the same'), isError: false },
     ];
-    const asked: Item = { type: 'message', role: 'user', content: say('Go') };
+    const asked: Item = { type: 'message', role: 'user', content: userContent('Go') };
     const earlier = [asked, ...round(1), ...round(2), ...round(3)];
-    const { worker } = await stage(openaiChat, () => calls('count'), {
+    const { worker } = await workerFixture(openaiChat, () => calls('count'), {
       tools: [count],
       items: [...earlier, asked, ...round(4), ...round(5)],
     });
@@ -262,11 +293,11 @@ describe('bounds', () => {
     const parts = [{ text: 'First part. ' }, ...calls('count').parts];
     const cut = { parts, fault: { kind: 'cut', after: 8 } } as const;
     let asked = 0;
-    const { worker } = await stage(openaiChat, () => (asked++ % 3 === 0 ? cut : calls('count')), {
+    const { worker } = await workerFixture(openaiChat, () => (asked++ % 3 === 0 ? cut : calls('count')), {
       tools: [count],
       bounds: () => ({ maxTurns: 20 }),
     });
-    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'loop' });
+    expect(await worker.run(userContent('Go'), never())).toMatchObject({ status: 'limited', limit: 'loop' });
     expect(lines(worker.items).filter((line) => line.startsWith('user: Your answer broke off'))).not.toEqual(
       [],
     );
@@ -276,18 +307,20 @@ describe('bounds', () => {
   it('a call whose result changes is not a loop', async () => {
     let ran = 0;
     const count = tool('count', async () => String(ran++));
-    const script = [...Array.from({ length: 8 }, () => calls('count')), says('Eight.')];
-    const { worker } = await stage(openaiChat, script, { tools: [count] });
-    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    const script = [...Array.from({ length: 8 }, () => calls('count')), textAnswer('Eight.')];
+    const { worker } = await workerFixture(openaiChat, script, { tools: [count] });
+    expect(await worker.run(userContent('Go'), never())).toEqual({ status: 'finished' });
     expect(ran).toBe(8);
   });
 
   it('one run at a time', async () => {
     const held = gate('held');
-    const { worker } = await stage(openaiChat, [calls('held'), says('Done.')], { tools: [held.tool] });
-    const run = worker.run(say('Go'), never());
+    const { worker } = await workerFixture(openaiChat, [calls('held'), textAnswer('Done.')], {
+      tools: [held.tool],
+    });
+    const run = worker.run(userContent('Go'), never());
     await held.started;
-    await expect(worker.run(say('Me too'), never())).rejects.toThrow('a run is under way');
+    await expect(worker.run(userContent('Me too'), never())).rejects.toThrow('a run is under way');
     await expect(worker.compact(undefined, never())).rejects.toThrow('a run is under way');
     held.release();
     expect(await run).toEqual({ status: 'finished' });
@@ -297,7 +330,7 @@ describe('bounds', () => {
 describe.each(EVERY)('messages during a run: %s', (_name, provider) => {
   /** Each answer repeats the last user message. */
   const repeat = (request: SimRequest) =>
-    says(`re ${request.messages.findLast(({ role }) => role === 'user')?.text}`);
+    textAnswer(`re ${request.messages.findLast(({ role }) => role === 'user')?.text}`);
 
   async function busy(steering: DeliveryMode, followUps: DeliveryMode) {
     const held = gate('held');
@@ -307,15 +340,15 @@ describe.each(EVERY)('messages during a run: %s', (_name, provider) => {
       first = false;
       return calls('held', 'echo');
     };
-    const staged = await stage(provider, script, { tools: [held.tool, echo] });
-    staged.worker.inbox.modes = { steering, followUps, interrupt: 'wait' };
-    const run = staged.worker.run(say('Go'), never());
+    const fixture = await workerFixture(provider, script, { tools: [held.tool, echo] });
+    fixture.worker.inbox.modes = { steering, followUps, interrupt: 'wait' };
+    const run = fixture.worker.run(userContent('Go'), never());
     await held.started;
-    for (const text of ['A', 'B']) staged.worker.inbox.steer(say(text));
-    for (const text of ['X', 'Y']) staged.worker.inbox.followUp(say(text));
+    for (const text of ['A', 'B']) fixture.worker.inbox.steer(userContent(text));
+    for (const text of ['X', 'Y']) fixture.worker.inbox.followUp(userContent(text));
     held.release();
     await run;
-    return lines(staged.worker.items).slice(5);
+    return lines(fixture.worker.items).slice(5);
   }
 
   it('one at a time: steering between turns, follow-ups at the end', async () => {
@@ -347,13 +380,13 @@ describe.each(EVERY)('messages during a run: %s', (_name, provider) => {
     const slow = gate('slow');
     const quick = gate('quick');
     const later = tool('later', async () => 'never', false);
-    const { worker } = await stage(provider, [calls('quick', 'slow', 'later'), says('Yes?')], {
+    const { worker } = await workerFixture(provider, [calls('quick', 'slow', 'later'), textAnswer('Yes?')], {
       tools: [slow.tool, quick.tool, later],
     });
     worker.inbox.modes = { ...worker.inbox.modes, interrupt: 'immediate' };
-    const run = worker.run(say('Go'), never());
+    const run = worker.run(userContent('Go'), never());
     await Promise.all([slow.started, quick.started]);
-    worker.inbox.steer(say('Wait!'));
+    worker.inbox.steer(userContent('Wait!'));
     quick.release();
     expect(await run).toEqual({ status: 'finished' });
     expect(lines(worker.items).slice(4)).toEqual([
@@ -368,11 +401,11 @@ describe.each(EVERY)('messages during a run: %s', (_name, provider) => {
 
 describe('pause and resume', () => {
   it('a new prompt closes the open calls of a paused run', async () => {
-    const { worker } = await stage(openaiChat, [calls('echo'), says('Fresh.')], {
+    const { worker } = await workerFixture(openaiChat, [calls('echo'), textAnswer('Fresh.')], {
       approve: async () => ({ decision: 'pause' }),
     });
-    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'paused' });
-    expect(await worker.run(say('Never mind'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Go'), never())).toMatchObject({ status: 'paused' });
+    expect(await worker.run(userContent('Never mind'), never())).toEqual({ status: 'finished' });
     expect(lines(worker.items)).toEqual([
       ...[
         'user: Go',
@@ -386,8 +419,10 @@ describe('pause and resume', () => {
 
   it('pause() stops before the calls, or before the next turn', async () => {
     const held = gate('held');
-    const { worker } = await stage(openaiChat, [calls('held'), says('Done.')], { tools: [held.tool] });
-    const run = worker.run(say('Go'), never());
+    const { worker } = await workerFixture(openaiChat, [calls('held'), textAnswer('Done.')], {
+      tools: [held.tool],
+    });
+    const run = worker.run(userContent('Go'), never());
     await held.started;
     worker.pause();
     held.release();
@@ -397,9 +432,9 @@ describe('pause and resume', () => {
   });
 
   it('a conversation interrupted between call and result resumes with the call', async () => {
-    const { worker } = await stage(openaiChat, [says('Done.')], {
+    const { worker } = await workerFixture(openaiChat, [textAnswer('Done.')], {
       items: [
-        { type: 'message', role: 'user', content: say('Go') },
+        { type: 'message', role: 'user', content: userContent('Go') },
         { type: 'tool-call', callId: 'c1', name: 'echo', arguments: '{"text":"late"}' },
       ],
     });
@@ -408,10 +443,10 @@ describe('pause and resume', () => {
   });
 
   it('abandon() closes the calls without running them', async () => {
-    const { worker, events } = await stage(openaiChat, [calls('echo')], {
+    const { worker, events } = await workerFixture(openaiChat, [calls('echo')], {
       approve: async () => ({ decision: 'pause' }),
     });
-    await worker.run(say('Go'), never());
+    await worker.run(userContent('Go'), never());
     worker.abandon();
     expect(lines(worker.items).at(-1)).toBe('error Tool execution was aborted');
     expect(events.at(-1)).toMatchObject({ type: 'turn-end', results: [{ isError: true }] });
@@ -425,18 +460,18 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
   it('is compacted before the next turn, and calls keep their results', async () => {
     const big = tool('big', async () => 'y'.repeat(40_000));
     const script = (request: SimRequest) => {
-      if (isSummary(request)) return says(summary);
+      if (isSummary(request)) return textAnswer(summary);
       const turns = request.messages.filter(({ role }) => role === 'assistant').length;
       const usage = { inputTokens: Math.ceil(JSON.stringify(request.body).length / 4), outputTokens: 10 };
       const busy = turns < 3 && !JSON.stringify(request.messages).includes(summary);
-      return { ...(busy ? calls(`big:${turns}`) : says('Done.')), usage };
+      return { ...(busy ? calls(`big:${turns}`) : textAnswer('Done.')), usage };
     };
-    const { worker, events } = await stage(provider, script, {
+    const { worker, events } = await workerFixture(provider, script, {
       tools: [big],
       model: { contextWindow: 24_000 },
       policies: () => ({ prune: { protectTokens: 1e9, minSaving: 1 } }),
     });
-    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Go'), never())).toEqual({ status: 'finished' });
     const [end] = events.filter((event) => event.type === 'compaction-end');
     expect(end).toMatchObject({ reason: 'threshold', result: { status: 'compacted', summary } });
     const open = new Set<string>();
@@ -450,33 +485,33 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
   it('can be compacted on demand, with instructions', async () => {
     const seen: string[] = [];
     const script = (request: SimRequest) => {
-      if (!isSummary(request)) return says(generatedText(4000));
+      if (!isSummary(request)) return textAnswer(generatedText(4000));
       seen.push(request.messages[0]?.text ?? '');
-      return says(summary);
+      return textAnswer(summary);
     };
-    const { worker } = await stage(provider, script, {
+    const { worker } = await workerFixture(provider, script, {
       policies: () => ({ compaction: { auto: false, keepTokens: 20 } }),
     });
-    await worker.run(say('One'), never());
-    await worker.run(say('Two'), never());
+    await worker.run(userContent('One'), never());
+    await worker.run(userContent('Two'), never());
     const result = await worker.compact('Remember the colours.', never());
     expect(result).toMatchObject({ status: 'compacted', replaced: 3 });
     expect(seen[0]).toContain('Remember the colours.');
     expect(lines(worker.items)[0]).toContain(summary);
-    expect(await worker.run(say('Three'), never())).toEqual({ status: 'finished' });
+    expect(await worker.run(userContent('Three'), never())).toEqual({ status: 'finished' });
   });
 
   it('is not changed if there is nothing to summarize, or the summary fails', async () => {
-    const { worker } = await stage(provider, []);
+    const { worker } = await workerFixture(provider, []);
     expect(await worker.compact(undefined, never())).toEqual({ status: 'skipped' });
-    const failing = await stage(
+    const failing = await workerFixture(
       provider,
       (request) =>
-        isSummary(request) ? { ...says('x'), fault: { kind: '401' } } : says(generatedText(4000)),
+        isSummary(request) ? { ...textAnswer('x'), fault: { kind: '401' } } : textAnswer(generatedText(4000)),
       { policies: () => ({ compaction: { auto: false, keepTokens: 20 } }) },
     );
-    await failing.worker.run(say('One'), never());
-    await failing.worker.run(say('Two'), never());
+    await failing.worker.run(userContent('One'), never());
+    await failing.worker.run(userContent('Two'), never());
     const before = failing.worker.items;
     expect(await failing.worker.compact(undefined, never())).toMatchObject({
       status: 'failed',
@@ -486,10 +521,14 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
   });
 
   it('is summarized completely on request, even if it would fit', async () => {
-    const { worker } = await stage(provider, [calls('big:1'), says('Hi.'), says('A greeting.')], {
-      tools: [tool('big', async () => 'big')],
-    });
-    await worker.run(say('One'), never());
+    const { worker } = await workerFixture(
+      provider,
+      [calls('big:1'), textAnswer('Hi.'), textAnswer('A greeting.')],
+      {
+        tools: [tool('big', async () => 'big')],
+      },
+    );
+    await worker.run(userContent('One'), never());
     expect(await worker.compact(undefined, never())).toMatchObject({
       status: 'compacted',
       summary: 'A greeting.',
@@ -500,9 +539,9 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
 
   it('is sent without old tool output, while the stored conversation keeps it', async () => {
     const big = tool('big', async (text) => `${text}\n${'z'.repeat(40_000)}`);
-    const script = [calls('big:1'), calls('big:2'), says('Done.')];
-    const { worker, sim } = await stage(provider, script, { tools: [big] });
-    await worker.run(say('Go'), never());
+    const script = [calls('big:1'), calls('big:2'), textAnswer('Done.')];
+    const { worker, sim } = await workerFixture(provider, script, { tools: [big] });
+    await worker.run(userContent('Go'), never());
     const sent = JSON.stringify(sim.requests.at(-1)?.body);
     expect(sent.match(/older output left out/g)).toHaveLength(2);
     expect(lines(worker.items)[2]?.length).toBeGreaterThan(40_000);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../../src/base/index.ts';
 import { reconnectingWatch } from '../../../src/cli/hosting/reconnecting-watch.ts';
 import type { PodHandle } from '../../../src/control/index.ts';
-import { ADA, say, stage } from '../../pod/fixture.ts';
+import { ADA, promptCommand, hostFixture } from '../../pod/fixture.ts';
 
 const ENDING = { patienceMs: 30, ending: (id: string) => `${id} is gone: start it again` };
 
@@ -23,7 +23,7 @@ function breaking(pod: PodHandle, messages: number): PodHandle {
 
 describe('a watch that survives broken connections', () => {
   it('yields every event once, in order, and reports a lost and a restored connection', async () => {
-    const { host, cwd } = await stage([{ parts: [{ text: 'A few words of an answer.' }] }]);
+    const { host, cwd } = await hostFixture([{ parts: [{ text: 'A few words of an answer.' }] }]);
     const pod = await host.create({ cwd });
     const told: string[] = [];
     const numbers: number[] = [];
@@ -36,7 +36,7 @@ describe('a watch that survives broken connections', () => {
     });
     const first = await watching.next();
     if (first.value?.type !== 'snapshot') throw new Error('no snapshot came first');
-    await pod.handle(say('Hello'), ADA);
+    await pod.handle(promptCommand('Hello'), ADA);
     for await (const watched of watching) {
       if (watched.type !== 'events') continue;
       numbers.push(...watched.batch.events.map(({ seq }) => seq));
@@ -51,7 +51,7 @@ describe('a watch that survives broken connections', () => {
   });
 
   it('fails with the next step if it cannot reconnect', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const pod = await host.create({ cwd });
     const watching = reconnectingWatch(breaking(pod, 1), {
       signal: new AbortController().signal,
@@ -67,7 +67,7 @@ describe('a watch that survives broken connections', () => {
   });
 
   it('ends without an error when it is aborted while disconnected', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const leave = new AbortController();
     const watching = reconnectingWatch(breaking(await host.create({ cwd }), 1), {
       signal: leave.signal,

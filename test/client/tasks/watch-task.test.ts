@@ -12,7 +12,7 @@ import {
 import { generatedText } from '../../../src/sim/index.ts';
 import { createHttpTransport, type TlsTrust } from '../../../src/wire/index.ts';
 import { selfSigned } from '../../protocols/tasks/certificate.ts';
-import { says, STALLS, tasksStage } from '../../protocols/tasks/fixture.ts';
+import { textAnswer, STALLS, tasksFixture } from '../../protocols/tasks/fixture.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
 
 const LONG = { parts: [{ text: generatedText(400) }], pace: { chunkSize: 4 } };
@@ -68,7 +68,7 @@ function statuses(...rows: readonly JsonObject[]): RequestListener {
 
 describe('watching a task', () => {
   it('delivers all events, wherever the connection breaks', async () => {
-    const { door, key } = await tasksStage([LONG]);
+    const { door, key } = await tasksFixture([LONG]);
     const direct = clientOf({ url: door().url, key: key() });
     const { taskId } = await direct.submit(wish());
     const whole = await watched(direct, taskId);
@@ -90,7 +90,7 @@ describe('watching a task', () => {
   });
 
   it('delivers all events across a kill of the server', async () => {
-    const { door, key, restart } = await tasksStage([STALLS]);
+    const { door, key, restart } = await tasksFixture([STALLS]);
     const proxy = await cuttingProxy(() => door().port);
     const client = clientOf({ url: proxy.url, key: key() });
     const { taskId } = await client.submit(wish());
@@ -108,7 +108,7 @@ describe('watching a task', () => {
   });
 
   it('resumes after an id, and ends immediately if all events were received', async () => {
-    const { door, key } = await tasksStage([LONG]);
+    const { door, key } = await tasksFixture([LONG]);
     const client = clientOf({ url: door().url, key: key() });
     const { taskId } = await client.submit(wish());
     const all = eventsIn(await watched(client, taskId));
@@ -163,7 +163,7 @@ describe('watching a task', () => {
   });
 
   it('gives up if the server stays unreachable', async () => {
-    const { door, key } = await tasksStage([STALLS]);
+    const { door, key } = await tasksFixture([STALLS]);
     const client = clientOf({ url: door().url, key: key() });
     const { taskId } = await client.submit(wish());
     const told: string[] = [];
@@ -178,14 +178,14 @@ describe('watching a task', () => {
   });
 
   it('fails with a revoked key, and without a key', async () => {
-    const { door } = await tasksStage([]);
+    const { door } = await tasksFixture([]);
     const client = clientOf({ url: door().url, key: 'ppk_000000000000_00000000000000000000' });
     await expect(watched(client, 'task_x')).rejects.toMatchObject({ code: 'denied' });
     await expect(watched(clientOf({ url: door().url }), 'task_x')).rejects.toThrow('a key is required');
   });
 
   it('stops when the reader stops, and leaves no connection open', async () => {
-    const { door, key } = await tasksStage([STALLS]);
+    const { door, key } = await tasksFixture([STALLS]);
     const client = clientOf({ url: door().url, key: key() });
     const { taskId } = await client.submit(wish());
     for await (const one of watchTask(client, taskId)) if (one.type === 'event') break;
@@ -196,7 +196,7 @@ describe('watching a task', () => {
 
 describe('submitting a task', () => {
   it('retries after a lost connection and creates one task', async () => {
-    const { door, key } = await tasksStage([says('One.')]);
+    const { door, key } = await tasksFixture([textAnswer('One.')]);
     const proxy = await cuttingProxy(() => door().port);
     const client = clientOf({ url: proxy.url, key: key() });
     proxy.cutAfter([0, 10, 100]);
@@ -207,7 +207,7 @@ describe('submitting a task', () => {
   });
 
   it('does not retry if the connection is refused', async () => {
-    const { door, key } = await tasksStage([]);
+    const { door, key } = await tasksFixture([]);
     const client = clientOf({ url: door().url, key: key() });
     await door().close();
     await expect(client.submit(wish())).rejects.toMatchObject({ code: 'unreachable' });
@@ -215,7 +215,7 @@ describe('submitting a task', () => {
 
   it('accepts a trusted TLS certificate and no other', async () => {
     const tls = selfSigned();
-    const { door, key } = await tasksStage([says('One.')], { tasks: { tls } });
+    const { door, key } = await tasksFixture([textAnswer('One.')], { tasks: { tls } });
     const trusting = clientOf({
       url: door().url,
       key: key(),
@@ -237,7 +237,7 @@ describe('submitting a task', () => {
 describe('a pinned certificate', () => {
   it('is accepted under any name, and no other certificate is', async () => {
     const tls = selfSigned();
-    const { door, key } = await tasksStage([], { tasks: { tls, address: '127.0.0.2' } });
+    const { door, key } = await tasksFixture([], { tasks: { tls, address: '127.0.0.2' } });
     const { url } = door();
     const client = (trust: TlsTrust) => clientOf({ url, key: key(), transport: createHttpTransport(trust) });
     expect(await client({ ca: tls.cert, isPinned: true }).list({})).toEqual([]);

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { parseObject, objectOf } from '../../../src/base/index.ts';
 import { watchApprovals } from '../../../src/daemon/control/watch-approvals.ts';
 import type { Host, Pod } from '../../../src/pod/index.ts';
-import { ADA, BOB, Listener, say, stage } from '../../pod/fixture.ts';
+import { ADA, BOB, Listener, promptCommand, hostFixture } from '../../pod/fixture.ts';
 
 const ASK = { type: 'ask', tool: 'bash', arguments: '{}', title: 'node -e 1' } as const;
 
@@ -43,7 +43,7 @@ async function ask(pod: Pod): Promise<string> {
 }
 
 it('sends pending approvals first, then new and settled ones, in order', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const [one, two] = [await host.create({ cwd }), await host.create({ cwd })];
   const names = new Map([
     [one.id, 'one'],
@@ -69,7 +69,7 @@ it('sends pending approvals first, then new and settled ones, in order', async (
 
 it('sends an approval of a child once, for the child', async () => {
   const asks = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } }] };
-  const { host, cwd } = await stage([asks, { parts: [{ text: 'done' }] }]);
+  const { host, cwd } = await hostFixture([asks, { parts: [{ text: 'done' }] }]);
   const parent = await host.create({ cwd });
   const child = await host.spawn(parent.id, { cwd });
   const other = await host.create({ cwd });
@@ -81,9 +81,9 @@ it('sends an approval of a child once, for the child', async () => {
       [other.id, 'other'],
     ]),
   );
-  const ear = new Listener(parent);
-  await child.handle(say('go'), ADA);
-  const { approval } = await ear.hearType('approval-request');
+  const listener = new Listener(parent);
+  await child.handle(promptCommand('go'), ADA);
+  const { approval } = await listener.waitForType('approval-request');
   await parent.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, BOB);
   await watcher.told(2);
   // Whatever more was told of it stands in front of this.
@@ -92,7 +92,7 @@ it('sends an approval of a child once, for the child', async () => {
 });
 
 it('sends the complete call, also of an approval that is settled at once', async () => {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const pod = await host.create({ cwd });
   const watcher = new Watcher(host, new Map([[pod.id, 'pod']]));
   const json = JSON.stringify({ command: `touch z1\n${'x'.repeat(300)}` });

@@ -124,12 +124,12 @@ export class HldClient implements DoorClient {
     return link.next((line) => line.id === id, 0);
   }
 
-  async #open(hear: (line: JsonLine) => void): Promise<{ readonly events: LineLink }> {
+  async #open(onLine: (line: JsonLine) => void): Promise<{ readonly events: LineLink }> {
     const { daemon } = this.#options;
     const [requests, events] = [await connectLines(daemon.hld), await connectLines(daemon.hld)];
     [this.#requests, this.#events] = [requests, events];
     events.onLine = (line) => {
-      if (events === this.#events) hear(line);
+      if (events === this.#events) onLine(line);
     };
     return { events };
   }

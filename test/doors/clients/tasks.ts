@@ -262,7 +262,7 @@ export class TasksWebSocketClient extends TasksClient {
       if (this.#socket === socket) this.#isOpen = false;
     });
     socket.on('message', (data: Buffer) => {
-      if (this.#socket === socket) this.#hear(objectOf(JSON.parse(data.toString('utf8'))));
+      if (this.#socket === socket) this.#receive(objectOf(JSON.parse(data.toString('utf8'))));
     });
     const { event, data } = await this.#ask('subscribe', {
       sessionId: pod,
@@ -306,7 +306,7 @@ export class TasksWebSocketClient extends TasksClient {
     });
   }
 
-  #hear(line: JsonLine): void {
+  #receive(line: JsonLine): void {
     if (typeof line.request_id === 'number') this.#answers.set(line.request_id, line);
     else this.take(line, typeof line.id === 'string' ? line.id : undefined);
   }

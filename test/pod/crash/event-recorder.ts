@@ -4,7 +4,7 @@ import type { Note, PodName } from './ledger.ts';
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
 
 /** A watcher that records all events, and resumes after the last number when the pod is closed. */
-export class Ear {
+export class EventRecorder {
   readonly events: PodEvent[] = [];
   readonly #stop = new AbortController();
   readonly #listening: Promise<void>;
@@ -15,15 +15,15 @@ export class Ear {
   }
 
   /** The first matching event of a type, past or future. */
-  async hear<T extends PodEvent['type']>(
+  async waitFor<T extends PodEvent['type']>(
     type: T,
     fits: (event: EventOf<T>) => boolean = () => true,
   ): Promise<EventOf<T>> {
     for (;;) {
-      const heard = this.events.find(
+      const found = this.events.find(
         (event): event is EventOf<T> => event.type === type && fits(event as EventOf<T>),
       );
-      if (heard !== undefined) return heard;
+      if (found !== undefined) return found;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

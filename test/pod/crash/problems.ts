@@ -5,7 +5,7 @@ import type { Host, Pod, PodEvent, Snapshot } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
 import { type Known, type Ledger, ledgersOf, type Sent } from './ledger.ts';
 import { logAfter, resting } from './pod-reader.ts';
-import { ADA, say } from './scenarios.ts';
+import { ADA, promptCommand } from './scenarios.ts';
 import { SessionText } from './session-text.ts';
 import { foldedProblems } from './snapshot-differences.ts';
 
@@ -206,7 +206,7 @@ class Inquiry {
   async #goOn(): Promise<void> {
     const { state } = await resting(this.#pod);
     if (state === 'waiting') this.#report('it still waits although everything was decided');
-    const { runId } = await this.#pod.handle(say(`note last-${this.#ledger.name}`), ADA);
+    const { runId } = await this.#pod.handle(promptCommand(`note last-${this.#ledger.name}`), ADA);
     const { lastRun } = await resting(this.#pod);
     if (lastRun?.runId !== runId || lastRun?.outcome.status !== 'finished')
       this.#report(`a new run ends ${lastRun?.outcome.status}`);

@@ -1,18 +1,18 @@
 import { textContent } from '../../../src/llm/index.ts';
 import type { Caller, Host, Pod, PodCommand, Receipt } from '../../../src/pod/index.ts';
-import { Ear } from './event-recorder.ts';
+import { EventRecorder } from './event-recorder.ts';
 import type { Note, PodName } from './ledger.ts';
 import { logAfter, resting } from './pod-reader.ts';
 import { type Gates, witnessing } from './test-agents.ts';
 
 export const ADA: Caller = { by: 'ada', door: 'test' };
 
-export const say = (text: string) => ({ type: 'prompt', content: textContent(text) }) as const;
+export const promptCommand = (text: string) => ({ type: 'prompt', content: textContent(text) }) as const;
 
 /** One client's session with a pod. */
 interface Talk {
   readonly pod: Pod;
-  readonly ear: Ear;
+  readonly recorder: EventRecorder;
   /** Sends a command with a key. Records it before it is sent and when it is accepted. */
   readonly send: (command: PodCommand) => Promise<Receipt>;
   /** The same, until the run that it starts is over. */
@@ -26,7 +26,7 @@ export type Life = (host: Host, cwd: string, gates: Gates, note: Note) => Promis
 export const arrive: Life = async (host, cwd, _, note) => {
   await host.create({ cwd });
   const main = await begin(host, cwd, note);
-  await main.ear.stop();
+  await main.recorder.stop();
   await host.shutdown();
 };
 
@@ -34,7 +34,7 @@ export const arrive: Life = async (host, cwd, _, note) => {
 export const listen: Life = async (host, cwd, _, note) => {
   const main = await begin(host, cwd, note);
   await main.run('talk for hours');
-  await main.ear.stop();
+  await main.recorder.stop();
   await host.shutdown();
 };
 
@@ -54,7 +54,7 @@ export const live: Life = async (host, cwd, gates, note) => {
   await branch(main);
   const fork = await forking(host, main, note);
   await leftOpen(main);
-  await Promise.all([main.ear.stop(), fork.ear.stop()]);
+  await Promise.all([main.recorder.stop(), fork.recorder.stop()]);
   await host.shutdown();
 };
 
@@ -66,7 +66,7 @@ async function begin(host: Host, cwd: string, note: Note): Promise<Talk> {
 }
 
 function talkTo(pod: Pod, name: PodName, note: Note): Talk {
-  const ear = new Ear(pod, name, note);
+  const recorder = new EventRecorder(pod, name, note);
   let count = 0;
   const send = async (command: PodCommand): Promise<Receipt> => {
     const key = `${name}-${(count += 1)}`;
@@ -76,10 +76,10 @@ function talkTo(pod: Pod, name: PodName, note: Note): Talk {
     return receipt;
   };
   const run = async (text: string): Promise<void> => {
-    const { runId } = await send(say(text));
-    await ear.hear('run-end', (event) => event.runId === runId);
+    const { runId } = await send(promptCommand(text));
+    await recorder.waitFor('run-end', (event) => event.runId === runId);
   };
-  return { pod, ear, send, run };
+  return { pod, recorder, send, run };
 }
 
 async function settings({ send }: Talk): Promise<void> {
@@ -89,49 +89,49 @@ async function settings({ send }: Talk): Promise<void> {
 }
 
 /** Three calls that end in another order, with messages of people in between. */
-async function tools({ send, ear }: Talk, gates: Gates): Promise<void> {
-  await send(say('do three things'));
-  await ear.hear('tool-end', ({ callId }) => callId === 'toolu_third');
+async function tools({ send, recorder }: Talk, gates: Gates): Promise<void> {
+  await send(promptCommand('do three things'));
+  await recorder.waitFor('tool-end', ({ callId }) => callId === 'toolu_third');
   await send({ type: 'steer', content: textContent('steer a bit') });
   await send({ type: 'follow-up', content: textContent('and then this') });
-  const { queueId } = await send({ ...say('when you are free'), whenBusy: 'queue' });
+  const { queueId } = await send({ ...promptCommand('when you are free'), whenBusy: 'queue' });
   gates.open('first');
-  const { seq } = await ear.hear('input', (event) => event.queueId === queueId);
-  await ear.hear('run-end', (event) => event.seq > seq);
+  const { seq } = await recorder.waitFor('input', (event) => event.queueId === queueId);
+  await recorder.waitFor('run-end', (event) => event.seq > seq);
 }
 
-async function approvals({ send, ear }: Talk, gates: Gates): Promise<void> {
+async function approvals({ send, recorder }: Talk, gates: Gates): Promise<void> {
   const decide = async (text: string, tool: string, decision: 'approve' | 'deny'): Promise<void> => {
-    const { runId } = await send(say(text));
-    const asked = await ear.hear('approval-request', ({ approval }) => approval.callId === tool);
+    const { runId } = await send(promptCommand(text));
+    const asked = await recorder.waitFor('approval-request', ({ approval }) => approval.callId === tool);
     await send({ type: 'decide', approvalId: asked.approval.approvalId, decision, comment: decision });
     // The next call of the turn ends after the end of this one was published.
-    await ear.hear('tool-end', ({ callId }) => callId === tool);
+    await recorder.waitFor('tool-end', ({ callId }) => callId === tool);
     gates.open('beside');
-    await ear.hear('run-end', (event) => event.runId === runId);
+    await recorder.waitFor('run-end', (event) => event.runId === runId);
   };
   await decide('run it', 'toolu_approved', 'approve');
   await decide('run the other', 'toolu_denied', 'deny');
 }
 
-async function shell({ send, ear }: Talk): Promise<void> {
+async function shell({ send, recorder }: Talk): Promise<void> {
   const { shellId } = await send({ type: 'shell', command: `${witnessing('shell')} && echo done` });
-  await ear.hear('shell-end', (event) => event.shellId === shellId);
+  await recorder.waitFor('shell-end', (event) => event.shellId === shellId);
 }
 
-async function stops({ send, ear }: Talk, gates: Gates): Promise<void> {
-  const cancelled = await send(say('never end'));
-  await ear.hear('tool-start', ({ call }) => call.callId === 'toolu_cancelled');
+async function stops({ send, recorder }: Talk, gates: Gates): Promise<void> {
+  const cancelled = await send(promptCommand('never end'));
+  await recorder.waitFor('tool-start', ({ call }) => call.callId === 'toolu_cancelled');
   await send({ type: 'cancel' });
-  await ear.hear('run-end', ({ runId }) => runId === cancelled.runId);
+  await recorder.waitFor('run-end', ({ runId }) => runId === cancelled.runId);
 
-  const paused = await send(say('be paused'));
-  await ear.hear('tool-start', ({ call }) => call.callId === 'toolu_paused');
+  const paused = await send(promptCommand('be paused'));
+  await recorder.waitFor('tool-start', ({ call }) => call.callId === 'toolu_paused');
   await send({ type: 'pause' });
   gates.open('paused');
-  await ear.hear('run-end', ({ runId }) => runId === paused.runId);
+  await recorder.waitFor('run-end', ({ runId }) => runId === paused.runId);
   const resumed = await send({ type: 'resume' });
-  await ear.hear('run-end', ({ runId }) => runId === resumed.runId);
+  await recorder.waitFor('run-end', ({ runId }) => runId === resumed.runId);
 }
 
 /** Unloads the pod and loads it again. */
@@ -140,16 +140,16 @@ async function closing({ send }: Talk): Promise<void> {
   await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'completed' }] });
 }
 
-async function compaction({ send, ear, run }: Talk): Promise<void> {
+async function compaction({ send, recorder, run }: Talk): Promise<void> {
   await send({ type: 'compact', instructions: 'keep the names' });
-  const { result } = await ear.hear('compaction-end');
+  const { result } = await recorder.waitFor('compaction-end');
   if (result.status !== 'compacted') throw new Error(`not compacted: ${result.status}`);
   await run('what was it');
 }
 
 /** Branches to the middle of a turn before the compaction, where its calls have no results. */
-async function branch({ send, ear, run }: Talk): Promise<void> {
-  const { entryId } = await ear.hear('llm-end', ({ items }) =>
+async function branch({ send, recorder, run }: Talk): Promise<void> {
+  const { entryId } = await recorder.waitFor('llm-end', ({ items }) =>
     items.some((item) => item.type === 'tool-call' && item.callId === 'toolu_first'),
   );
   if (entryId === undefined) throw new Error('an answer that has no entry');
@@ -167,11 +167,11 @@ async function forking(host: Host, { pod }: Talk, note: Note): Promise<Talk> {
 }
 
 /** The life ends with a pending approval and a queued message. */
-async function leftOpen({ send, ear }: Talk): Promise<void> {
-  await send(say('ask and wait'));
-  await ear.hear('approval-request', ({ approval }) => approval.callId === 'toolu_pending');
+async function leftOpen({ send, recorder }: Talk): Promise<void> {
+  await send(promptCommand('ask and wait'));
+  await recorder.waitFor('approval-request', ({ approval }) => approval.callId === 'toolu_pending');
   await send({ type: 'steer', content: textContent('hurry up') });
-  await send({ ...say('after the question'), whenBusy: 'queue' });
+  await send({ ...promptCommand('after the question'), whenBusy: 'queue' });
 }
 
 /** Opens pods again, receives all events, and waits until nothing more happens. */

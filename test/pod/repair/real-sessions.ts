@@ -5,7 +5,7 @@ import { SessionManager } from '@mariozechner/pi-coding-agent';
 import { Host, type Pod } from '../../../src/pod/index.ts';
 import { type Answer, startSim } from '../../../src/sim/index.ts';
 import { resting } from '../crash/pod-reader.ts';
-import { ADA, agentsOn, say } from '../fixture.ts';
+import { ADA, agentsOn, promptCommand } from '../fixture.ts';
 
 /** A session file as a program left it. */
 export interface RealSession {
@@ -21,18 +21,18 @@ const calls = (...given: readonly (readonly [string, object])[]): Answer => ({
     ...given.map(([name, args]) => ({ toolCall: { name, arguments: args } })),
   ],
 });
-const says = (text: string): Answer => ({ parts: [{ text }] });
+const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 
 const SCRIPT: readonly Answer[] = [
   calls(['read', { path: 'a.txt' }], ['read', { path: 'b.txt' }], ['ls', { path: '.' }]),
-  says('Zwei Dateien: ä und 日本語.'),
+  textAnswer('Zwei Dateien: ä und 日本語.'),
   calls(['bash', { command: 'node -e 1' }]),
-  says('It ran. 🎉'),
-  says('A summary of all that was said, 概要.'),
+  textAnswer('It ran. 🎉'),
+  textAnswer('A summary of all that was said, 概要.'),
   calls(['read', { path: 'a.txt' }]),
-  says('Read again.'),
+  textAnswer('Read again.'),
   calls(['ls', { path: '.' }]),
-  says('On another branch.'),
+  textAnswer('On another branch.'),
   calls(['read', { path: 'b.txt' }], ['bash', { command: 'node -e 2' }]),
 ];
 
@@ -49,20 +49,20 @@ export async function realSessions(): Promise<readonly RealSession[]> {
     writeFileSync(join(home, 'b.txt'), 'b\n');
     const pod = await host.create({ cwd: home, settings: { autoCompaction: false, name: 'réparé' } });
     const file = host.fileOf(pod.id);
-    await pod.handle(say('Was steht da? 何?'), ADA);
+    await pod.handle(promptCommand('Was steht da? 何?'), ADA);
     await resting(pod);
-    await pod.handle(say('Run it'), { ...ADA, key: 'once' });
+    await pod.handle(promptCommand('Run it'), { ...ADA, key: 'once' });
     await approveAll(pod);
     const { entryId } = (await host.history.messages(pod.id))[1] ?? {};
     await pod.handle({ type: 'compact' }, ADA);
     await resting(pod);
-    await pod.handle(say('Again'), ADA);
+    await pod.handle(promptCommand('Again'), ADA);
     await resting(pod);
     await pod.handle({ type: 'branch', entryId: entryId ?? 'root' }, ADA);
-    await pod.handle(say('Another way'), ADA);
+    await pod.handle(promptCommand('Another way'), ADA);
     await resting(pod);
     const finished = readFileSync(file);
-    await pod.handle(say('Now this'), ADA);
+    await pod.handle(promptCommand('Now this'), ADA);
     await resting(pod);
     const waiting = readFileSync(file);
     return [

@@ -57,7 +57,7 @@ class Both {
     this.leaf = id;
   }
 
-  say(items: readonly Item[]): void {
+  appendItems(items: readonly Item[]): void {
     // Adjacent answers become one message, so one item at a time keeps the lists simple.
     for (const item of items) {
       const [message] = messagesOf([item], ANSWER);
@@ -149,7 +149,7 @@ const step: fc.Arbitrary<(both: Both) => void> = fc.oneof(
     weight: 6,
     arbitrary: fc
       .array(simpleItem, { minLength: 1, maxLength: 3 })
-      .map((items) => (both: Both) => both.say(items)),
+      .map((items) => (both: Both) => both.appendItems(items)),
   },
   { weight: 2, arbitrary: fc.nat(50).map((at) => (both: Both) => both.branch(at)) },
   fc.nat(50).map((at) => (both: Both) => both.fork(at)),
@@ -201,17 +201,18 @@ describe('the tree', () => {
 
   const grown = () => {
     const tree = new SessionTree(HEADER, counting());
-    const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
-    return { tree, say };
+    const appendUserMessage = (text: string) =>
+      tree.append({ type: 'message', message: { role: 'user', content: text } });
+    return { tree, appendUserMessage };
   };
   const texts = (tree: SessionTree) =>
     conversation(tree).items.map((item) => (item.type === 'message' ? item.content : []));
 
   it('branches', () => {
-    const { tree, say } = grown();
-    const [a, b] = [say('a'), say('b')];
+    const { tree, appendUserMessage } = grown();
+    const [a, b] = [appendUserMessage('a'), appendUserMessage('b')];
     tree.branchTo(a.id);
-    const c = say('c');
+    const c = appendUserMessage('c');
     expect(tree.children(a.id)).toEqual([b, c]);
     expect(tree.children(null)).toEqual([a]);
     expect(tree.path()).toEqual([a, c]);
@@ -221,10 +222,10 @@ describe('the tree', () => {
   });
 
   it('forks with the ids of the path, and copies labels from all branches', () => {
-    const { tree, say } = grown();
-    const a = say('a');
+    const { tree, appendUserMessage } = grown();
+    const a = appendUserMessage('a');
     tree.append({ type: 'label', targetId: a.id, label: 'on the way' });
-    const b = say('b');
+    const b = appendUserMessage('b');
     tree.append({ type: 'label', targetId: b.id, label: 'later' });
     tree.append({ type: 'label', targetId: a.id, label: 'renamed' });
     const fork = tree.fork(b.id, { ...HEADER, id: 'child', parentSession: 'parent.jsonl' });
@@ -251,8 +252,8 @@ describe('the tree', () => {
   });
 
   it('appends in constant time', () => {
-    const { tree, say } = grown();
-    for (let at = 0; at < 50_000; at++) say('x');
+    const { tree, appendUserMessage } = grown();
+    for (let at = 0; at < 50_000; at++) appendUserMessage('x');
     expect(tree.size).toBe(50_000);
     expect(tree.path()).toHaveLength(50_000);
   });
@@ -261,13 +262,14 @@ describe('the tree', () => {
 describe('reading from the end', () => {
   it('stops at the first entry that the last compaction kept', () => {
     const tree = new SessionTree(HEADER, counting());
-    const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
-    for (let at = 0; at < 1000; at++) say(`old ${at}`);
-    const kept = say('kept');
+    const appendUserMessage = (text: string) =>
+      tree.append({ type: 'message', message: { role: 'user', content: text } });
+    for (let at = 0; at < 1000; at++) appendUserMessage(`old ${at}`);
+    const kept = appendUserMessage('kept');
     const { entryIds } = conversation(tree);
     tree.append(compactionBody({ entryIds }, { summary: 's', replaced: 1000, tokensBefore: 9 }));
     tree.append(checkpointBody(conversation(tree), { mode: 'read-only' }));
-    say('new');
+    appendUserMessage('new');
     let taken = 0;
     function* counted() {
       for (const line of linesOf(tree).toReversed()) {
@@ -289,13 +291,14 @@ describe('reading from the end', () => {
 
   it('skips earlier compactions', () => {
     const tree = new SessionTree(HEADER, counting());
-    const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
-    const [first] = Array.from({ length: 100 }, (_, at) => say(`old ${at}`));
-    const kept = say('kept');
+    const appendUserMessage = (text: string) =>
+      tree.append({ type: 'message', message: { role: 'user', content: text } });
+    const [first] = Array.from({ length: 100 }, (_, at) => appendUserMessage(`old ${at}`));
+    const kept = appendUserMessage('kept');
     const compact = (firstKeptEntryId = '') =>
       tree.append({ type: 'compaction', summary: 's', firstKeptEntryId, tokensBefore: 9 });
     compact(first?.id);
-    say('between');
+    appendUserMessage('between');
     compact(kept.id);
     const tail = contextFromEnd(linesOf(tree).toReversed(), HEADER, counting(), 'compaction');
     expect(tail.tree.size).toBe(4);

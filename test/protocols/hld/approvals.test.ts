@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
-import { ADA, say } from '../../pod/fixture.ts';
+import { ADA, promptCommand } from '../../pod/fixture.ts';
 import {
   asks,
   calls,
   changesOf,
   type Client,
-  hldStage,
+  hldFixture,
   launch,
   pendingApproval,
-  says,
+  textAnswer,
   STALLS,
   statusOf,
 } from './fixture.ts';
@@ -27,14 +27,14 @@ async function results(client: Client, session_id: string): Promise<readonly unk
 
 describe('fetchApprovals', () => {
   it('returns the approvals of one session or of all, oldest first; an empty list if there are none', async () => {
-    const stage = await hldStage(({ messages }) =>
-      messages.length > 1 ? says('done') : asks(`node ${messages.at(-1)?.text}`),
+    const fixture = await hldFixture(({ messages }) =>
+      messages.length > 1 ? textAnswer('done') : asks(`node ${messages.at(-1)?.text}`),
     );
-    const idle = await stage.client();
+    const idle = await fixture.client();
     expect(await approvals(idle)).toEqual([]);
     expect(await approvals(idle, { session_id: 'x' })).toEqual([]);
-    const one = await launch(stage, { query: 'one' }, 'waiting_input');
-    const two = await launch(stage, { query: 'two' }, 'waiting_input');
+    const one = await launch(fixture, { query: 'one' }, 'waiting_input');
+    const two = await launch(fixture, { query: 'two' }, 'waiting_input');
     expect(await approvals(idle)).toMatchObject([
       { session_id: one.session_id },
       { session_id: two.session_id },
@@ -56,25 +56,29 @@ describe('fetchApprovals', () => {
 
 describe('sendDecision', () => {
   it('approve: the call runs', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       asks(`node -e "require('fs').writeFileSync('made', 'yes')"`),
       calls('read', { path: 'made' }),
-      says('done'),
+      textAnswer('done'),
     ]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
     expect(await client.call('sendDecision', { approval_id, decision: 'approve', comment: 'fine' })).toEqual({
       success: true,
     });
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     expect(await results(client, session_id)).toEqual([expect.any(String), expect.stringContaining('yes')]);
-    expect(changesOf(ear, session_id)).toEqual([
+    expect(changesOf(subscriber, session_id)).toEqual([
       'starting→running',
       'running→waiting_input',
       'waiting_input→running',
       'running→completed',
     ]);
-    const resolved = await ear.hear(({ type }) => type === 'approval_resolved');
+    const resolved = await subscriber.waitFor(({ type }) => type === 'approval_resolved');
     expect(resolved.data).toEqual({
       approval_id,
       session_id,
@@ -91,16 +95,20 @@ describe('sendDecision', () => {
   });
 
   it('deny: the model receives the comment', async () => {
-    const stage = await hldStage([asks(), says('done')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
     expect(
       await client.call('sendDecision', { approval_id, decision: 'deny', comment: 'Use make instead.' }),
     ).toEqual({
       success: true,
     });
-    await ear.hearStatus(session_id, 'completed');
-    expect(JSON.stringify(stage.sim.requests.at(-1)?.body)).toContain(
+    await subscriber.waitForStatus(session_id, 'completed');
+    expect(JSON.stringify(fixture.sim.requests.at(-1)?.body)).toContain(
       'The user denied this call: Use make instead.',
     );
     const { events } = (await client.call('getConversation', { session_id })) as {
@@ -120,20 +128,24 @@ describe('sendDecision', () => {
     [{ approval_id: 'x', decision: 'deny', comment: '  ' }, 'comment is required for denial'],
     [{ approval_id: 'x', decision: 'respond' }, "invalid decision: respond (must be 'approve' or 'deny')"],
   ])('refuses %j', async (params, message) => {
-    const { error } = await (await (await hldStage([])).client()).reply('sendDecision', params);
+    const { error } = await (await (await hldFixture([])).client()).reply('sendDecision', params);
     expect(error).toMatchObject({ code: -32602, message });
   });
 
   it('returns a result for an approval that cannot be decided', async () => {
-    const stage = await hldStage([asks(), says('done')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
     expect(await client.call('sendDecision', { approval_id: 'local-x', decision: 'approve' })).toEqual({
       success: false,
       error: 'failed to get approval: approval not found: local-x',
     });
     const both = await Promise.all(
-      [client, await stage.client()].map((one) =>
+      [client, await fixture.client()].map((one) =>
         one.call('sendDecision', { approval_id, decision: 'deny', comment: 'no' }),
       ),
     );
@@ -142,25 +154,29 @@ describe('sendDecision', () => {
       success: false,
       error: `failed to update approval: approval ${approval_id} already decided with status: denied`,
     });
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
   });
 });
 
 describe('parallel approvals', () => {
   it('are requested and decided one by one; the session waits until the last one is decided', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       {
         parts: [
           { toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } },
           { toolCall: { name: 'bash', arguments: { command: 'node -e 2' } } },
         ],
       },
-      says('done'),
+      textAnswer('done'),
     ]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     for (const decided of [1, 2]) {
-      const asked = await ear.until(
-        () => ear.events.filter(({ type }) => type === 'new_approval')[decided - 1],
+      const asked = await subscriber.until(
+        () => subscriber.events.filter(({ type }) => type === 'new_approval')[decided - 1],
       );
       expect(
         await client.call('sendDecision', { approval_id: asked.data.approval_id, decision: 'approve' }),
@@ -168,15 +184,15 @@ describe('parallel approvals', () => {
         success: true,
       });
     }
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     expect(await results(client, session_id)).toHaveLength(2);
   });
 });
 
 describe('createApproval', () => {
   it('accepts many requests before a decision, and decisions in any order', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'completed');
     const ids: string[] = [];
     for (const tool_name of ['One', 'Two', 'Three'])
       ids.push(
@@ -203,8 +219,13 @@ describe('createApproval', () => {
   });
 
   it("requests approval for a client's call, by run or by session, and getApproval returns the decision", async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const {
+      session_id,
+      run_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'completed');
     for (const [id, tool_use_id] of [[run_id], [session_id, 'toolu_1'], [session_id], [run_id, 'toolu_2']]) {
       const { approval_id } = objectOf(
         await client.call('createApproval', {
@@ -226,7 +247,7 @@ describe('createApproval', () => {
           tool_input: { command: 'ls' },
         },
       });
-      expect((await ear.hear(({ data }) => data.approval_id === approval_id)).data).toEqual({
+      expect((await subscriber.waitFor(({ data }) => data.approval_id === approval_id)).data).toEqual({
         approval_id,
         session_id,
         tool_name: 'Bash',
@@ -240,8 +261,8 @@ describe('createApproval', () => {
   });
 
   it('is decided at once if the session allows it', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'completed');
     const ask = async (tool_name: string) => {
       const { approval_id } = objectOf(
         await client.call('createApproval', {
@@ -271,8 +292,8 @@ describe('createApproval', () => {
   ])(
     'for %s under %j is reported as requested and resolved, and the session does not wait',
     async (tool_name, settings, text) => {
-      const stage = await hldStage([STALLS]);
-      const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+      const fixture = await hldFixture([STALLS]);
+      const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'running');
       await client.call('updateSessionSettings', { session_id, ...settings });
       const { approval_id } = objectOf(
         await client.call('createApproval', {
@@ -282,17 +303,17 @@ describe('createApproval', () => {
           tool_use_id: 'toolu_1',
         }),
       );
-      await ear.hear(({ type }) => type === 'approval_resolved');
+      await subscriber.waitFor(({ type }) => type === 'approval_resolved');
       await client.call('interruptSession', { session_id });
-      await ear.hearStatus(session_id, 'interrupted');
-      expect(ear.events.filter(({ data }) => data.approval_id === approval_id)).toMatchObject([
+      await subscriber.waitForStatus(session_id, 'interrupted');
+      expect(subscriber.events.filter(({ data }) => data.approval_id === approval_id)).toMatchObject([
         { type: 'new_approval', data: { session_id, tool_name } },
         {
           type: 'approval_resolved',
           data: { session_id, approved: true, response_text: text, tool_use_id: 'toolu_1' },
         },
       ]);
-      expect(changesOf(ear, session_id)).toEqual([
+      expect(changesOf(subscriber, session_id)).toEqual([
         'starting→running',
         'running→interrupting',
         'running→interrupted',
@@ -315,12 +336,12 @@ describe('createApproval', () => {
       'failed to create approval with tool use ID: failed to get session: session not found: x',
     ],
   ])('refuses %j', async (params, code, message) => {
-    const { error } = await (await (await hldStage([])).client()).reply('createApproval', params);
+    const { error } = await (await (await hldFixture([])).client()).reply('createApproval', params);
     expect(error).toMatchObject({ code, message });
   });
 
   it('getApproval refuses an unknown id and a missing id', async () => {
-    const client = await (await hldStage([])).client();
+    const client = await (await hldFixture([])).client();
     expect((await client.reply('getApproval', { approval_id: 'local-x' })).error).toEqual({
       code: -32603,
       message: 'failed to get approval: failed to get approval: approval not found: local-x',
@@ -333,14 +354,14 @@ describe('createApproval', () => {
 });
 
 it('an approval of a cancelled run is resolved, and a decision has no effect', async () => {
-  const { host, cwd, client: open, subscriber } = await hldStage([asks(), says('never')]);
-  const [client, ear] = [await open(), await subscriber()];
+  const { host, cwd, client: open, subscribe } = await hldFixture([asks(), textAnswer('never')]);
+  const [client, subscriber] = [await open(), await subscribe()];
   const pod = await host.create({ cwd });
-  await pod.handle(say('go'), ADA);
-  await ear.hearStatus(pod.id, 'waiting_input');
+  await pod.handle(promptCommand('go'), ADA);
+  await subscriber.waitForStatus(pod.id, 'waiting_input');
   const approval_id = await pendingApproval(client, pod.id);
   await pod.handle({ type: 'cancel' }, ADA);
-  await ear.hearStatus(pod.id, 'interrupted');
+  await subscriber.waitForStatus(pod.id, 'interrupted');
   expect(await client.call('sendDecision', { approval_id, decision: 'approve' })).toEqual({
     success: false,
     error: `failed to update approval: approval ${approval_id} already decided with status: resolved`,
@@ -356,12 +377,12 @@ it('an approval of a cancelled run is resolved, and a decision has no effect', a
 });
 
 it('an approval that times out is resolved and not approved', async () => {
-  const { host, cwd, client: open, subscriber } = await hldStage([]);
-  const [client, ear] = [await open(), await subscriber()];
+  const { host, cwd, client: open, subscribe } = await hldFixture([]);
+  const [client, subscriber] = [await open(), await subscribe()];
   const pod = await host.create({ cwd });
   const deadline = new Date(Date.now() + 20).toISOString();
   await pod.handle({ type: 'ask', tool: 'bash', arguments: '{}', deadline, fallback: 'deny' }, ADA);
-  const { data } = await ear.hear(({ type }) => type === 'approval_resolved');
+  const { data } = await subscriber.waitFor(({ type }) => type === 'approval_resolved');
   expect(data).toMatchObject({ session_id: pod.id, approved: false });
   expect(await client.call('getApproval', { approval_id: data.approval_id })).toMatchObject({
     approval: { status: 'resolved' },

@@ -3,7 +3,7 @@ import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts'
 import { conversationParts } from '../../../src/pod/history/index.ts';
 import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry } from '../../../src/pod/session/index.ts';
 import { wholeConversation } from '../../../src/protocols/hld/conversation/conversation.ts';
-import { asks, type Client, hldStage, launch, pendingApproval, says } from './fixture.ts';
+import { asks, type Client, hldFixture, launch, pendingApproval, textAnswer } from './fixture.ts';
 
 async function conversation(client: Client, params: JsonObject): Promise<readonly JsonObject[]> {
   return objectOf(await client.call('getConversation', params)).events as readonly JsonObject[];
@@ -16,7 +16,7 @@ const short = (row: JsonObject): string => {
 
 describe('getConversation', () => {
   it('has a row for each message, thought, call and result', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       {
         parts: [
           { thinking: 'Which files?', signature: 's' },
@@ -24,9 +24,9 @@ describe('getConversation', () => {
           { toolCall: { name: 'ls', arguments: { path: '.' } } },
         ],
       },
-      says('None.'),
+      textAnswer('None.'),
     ]);
-    const { session_id, client } = await launch(stage, { query: 'What is here?' }, 'completed');
+    const { session_id, client } = await launch(fixture, { query: 'What is here?' }, 'completed');
     const rows = await conversation(client, { session_id });
     expect(rows.map(short)).toEqual([
       '1 message user: What is here?',
@@ -54,11 +54,20 @@ describe('getConversation', () => {
   });
 
   it("of a child starts with its ancestors' rows; by its Claude session id, it has only the child's", async () => {
-    const stage = await hldStage([says('one'), says('two'), says('three'), says('aside')]);
-    const { session_id: first, client, ear } = await launch(stage, { query: 'a' }, 'completed');
+    const fixture = await hldFixture([
+      textAnswer('one'),
+      textAnswer('two'),
+      textAnswer('three'),
+      textAnswer('aside'),
+    ]);
+    const {
+      session_id: first,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'a' }, 'completed');
     const goOn = async (session_id: string, query: string) => {
       const child = objectOf(await client.call('continueSession', { session_id, query }));
-      await ear.hearStatus(stringOf(child.session_id), 'completed');
+      await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
       return child;
     };
     const second = await goOn(first, 'b');
@@ -83,8 +92,8 @@ describe('getConversation', () => {
   });
 
   it('shows the approval of a call while it is pending', async () => {
-    const stage = await hldStage([asks(), says('done')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const rows = await conversation(client, { session_id });
     expect(rows.at(-1)).toMatchObject({
       event_type: 'tool_call',
@@ -95,31 +104,35 @@ describe('getConversation', () => {
   });
 
   it('keeps the order of rows when results arrive out of order', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       {
         parts: [
           { toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } },
           { toolCall: { name: 'ls', arguments: { path: '.' } } },
         ],
       },
-      says('done'),
+      textAnswer('done'),
     ]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const before = await conversation(client, { session_id });
     await client.call('sendDecision', {
       approval_id: await pendingApproval(client, session_id),
       decision: 'approve',
     });
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     const after = await conversation(client, { session_id });
     expect(after.slice(0, before.length).map(short)).toEqual(before.map(short));
-    const told = ear.events.flatMap(({ data }) => data.tool_result_for_id ?? []);
+    const told = subscriber.events.flatMap(({ data }) => data.tool_result_for_id ?? []);
     expect(after.flatMap(({ tool_result_for_id: id }) => id ?? [])).toEqual(told);
     expect(after.filter(({ event_type: type }) => type === 'tool_result')).toHaveLength(2);
   });
 
   it('refuses a missing id and an unknown id', async () => {
-    const client = await (await hldStage([])).client();
+    const client = await (await hldFixture([])).client();
     expect((await client.reply('getConversation')).error).toMatchObject({
       code: -32602,
       message: 'either session_id or claude_session_id is required',
@@ -195,13 +208,13 @@ describe('an approval is matched with its call', () => {
 
 it('a compaction is a system row', async () => {
   const long = 'word '.repeat(40_000);
-  const stage = await hldStage([says(long), says('two'), says('the sum')]);
-  const { session_id, client, ear } = await launch(stage, { query: 'a' }, 'completed');
-  const pod = stage.host.pod(session_id);
+  const fixture = await hldFixture([textAnswer(long), textAnswer('two'), textAnswer('the sum')]);
+  const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'a' }, 'completed');
+  const pod = fixture.host.pod(session_id);
   const { runId } = await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'b' }] });
-  await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+  await subscriber.waitFor(({ data }) => data.new_status === 'completed' && data.run_id === runId);
   await pod.handle({ type: 'compact' });
-  const told = await ear.hear(({ data }) => data.event_type === 'system');
+  const told = await subscriber.waitFor(({ data }) => data.event_type === 'system');
   expect(told.data).toMatchObject({ content_type: 'system', subtype: 'compact', content: 'the sum' });
   const rows = await conversation(client, { session_id });
   expect(rows.map(({ event_type: type, role }) => [type, role].join(' '))).toEqual([

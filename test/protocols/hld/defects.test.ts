@@ -5,10 +5,10 @@ import {
   asks,
   changesOf,
   type Client,
-  hldStage,
+  hldFixture,
   launch,
   pendingApproval,
-  says,
+  textAnswer,
   STALLS,
   statusOf,
 } from './fixture.ts';
@@ -22,24 +22,24 @@ async function toolCalls(client: Client, session_id: string): Promise<readonly J
 
 describe('defects of the original daemon that do not occur here', () => {
   it('mcp_config {} crashes the daemon', async () => {
-    const stage = await hldStage([says('ok'), says('ok')]);
-    const { client } = await launch(stage, { query: 'hi', mcp_config: {} }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok'), textAnswer('ok')]);
+    const { client } = await launch(fixture, { query: 'hi', mcp_config: {} }, 'completed');
     expect(await client.call('health')).toMatchObject({ status: 'ok' });
   });
 
   it('an interrupted session ends as failed', async () => {
-    const stage = await hldStage([STALLS]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+    const fixture = await hldFixture([STALLS]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'running');
     await client.call('interruptSession', { session_id });
-    await ear.hearStatus(session_id, 'interrupted');
+    await subscriber.waitForStatus(session_id, 'interrupted');
     expect(await statusOf(client, session_id)).toBe('interrupted');
   });
 
   it('a session stays interrupting forever when the daemon exits', async () => {
-    const stage = await hldStage([STALLS, says('ok')]);
-    const { session_id } = await launch(stage, { query: 'hi' }, 'running');
-    await stage.restart('shutdown');
-    const client = await stage.client();
+    const fixture = await hldFixture([STALLS, textAnswer('ok')]);
+    const { session_id } = await launch(fixture, { query: 'hi' }, 'running');
+    await fixture.restart('shutdown');
+    const client = await fixture.client();
     expect(await statusOf(client, session_id)).toBe('interrupted');
     expect(
       objectOf(await client.call('continueSession', { session_id, query: 'on' })).parent_session_id,
@@ -47,11 +47,15 @@ describe('defects of the original daemon that do not occur here', () => {
   });
 
   it('a decision on an ended session sets it to running without a process', async () => {
-    const stage = await hldStage([asks(), says('never')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('never')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
-    await stage.host.pod(session_id).handle({ type: 'cancel' });
-    await ear.hearStatus(session_id, 'interrupted');
+    await fixture.host.pod(session_id).handle({ type: 'cancel' });
+    await subscriber.waitForStatus(session_id, 'interrupted');
     expect(await client.call('sendDecision', { approval_id, decision: 'approve' })).toMatchObject({
       success: false,
     });
@@ -61,27 +65,31 @@ describe('defects of the original daemon that do not occur here', () => {
   it.each(['401', '404', '500', 'hang-up', 'context-too-long', 'bare-error', 'cut'] as const)(
     'a failed session has no error text (%s)',
     async (kind) => {
-      const stage = await hldStage(() => ({ parts: [{ text: 'some text' }], fault: { kind } }));
-      const pod = await stage.host.create({ cwd: stage.cwd, settings: { autoRetry: false } });
-      const ear = await stage.subscriber();
+      const fixture = await hldFixture(() => ({ parts: [{ text: 'some text' }], fault: { kind } }));
+      const pod = await fixture.host.create({ cwd: fixture.cwd, settings: { autoRetry: false } });
+      const subscriber = await fixture.subscribe();
       await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'hi' }] });
-      await ear.hearStatus(pod.id, 'failed');
+      await subscriber.waitForStatus(pod.id, 'failed');
       const { session } = objectOf(
-        await (await stage.client()).call('getSessionState', { session_id: pod.id }),
+        await (await fixture.client()).call('getSessionState', { session_id: pod.id }),
       );
       expect(stringOf(objectOf(session).error_message).length).toBeGreaterThan(5);
     },
   );
 
   it('subscribers are not notified of failing, waiting and resuming', async () => {
-    const stage = await hldStage([asks(), { parts: [], fault: { kind: '401' } }]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), { parts: [], fault: { kind: '401' } }]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     await client.call('sendDecision', {
       approval_id: await pendingApproval(client, session_id),
       decision: 'approve',
     });
-    await ear.hearStatus(session_id, 'failed');
-    expect(changesOf(ear, session_id)).toEqual([
+    await subscriber.waitForStatus(session_id, 'failed');
+    expect(changesOf(subscriber, session_id)).toEqual([
       'starting→running',
       'running→waiting_input',
       'waiting_input→running',
@@ -90,11 +98,11 @@ describe('defects of the original daemon that do not occur here', () => {
   });
 
   it('one decision sets a session to running while another approval is pending', async () => {
-    const stage = await hldStage([says('ok'), STALLS]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
-    const pod = stage.host.pod(session_id);
+    const fixture = await hldFixture([textAnswer('ok'), STALLS]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'completed');
+    const pod = fixture.host.pod(session_id);
     await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'more' }] });
-    await ear.hear(({ data }) => data.old_status === 'completed' && data.new_status === 'running');
+    await subscriber.waitFor(({ data }) => data.old_status === 'completed' && data.new_status === 'running');
     const ask = async (id: string) =>
       objectOf(
         await client.call('createApproval', {
@@ -113,18 +121,24 @@ describe('defects of the original daemon that do not occur here', () => {
   });
 
   it('one of two concurrent approvals is lost', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       {
         parts: [1, 2, 3].map((n) => ({ toolCall: { name: 'bash', arguments: { command: `node -e ${n}` } } })),
       },
-      says('done'),
+      textAnswer('done'),
     ]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     for (let count = 0; count < 3; count += 1) {
-      const { data } = await ear.until(() => ear.events.filter(({ type }) => type === 'new_approval')[count]);
+      const { data } = await subscriber.until(
+        () => subscriber.events.filter(({ type }) => type === 'new_approval')[count],
+      );
       await client.call('sendDecision', { approval_id: data.approval_id, decision: 'approve' });
     }
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     const rows = await toolCalls(client, session_id);
     expect(rows.map(({ approval_status: status, is_completed: done }) => [status, done])).toEqual(
       rows.map(() => ['approved', true]),
@@ -133,50 +147,54 @@ describe('defects of the original daemon that do not occur here', () => {
   });
 
   it('an approval is not linked to its call', async () => {
-    const stage = await hldStage([asks(), says('done')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     expect(await toolCalls(client, session_id)).toMatchObject([
       { approval_status: 'pending', approval_id: await pendingApproval(client, session_id) },
     ]);
   });
 
   it('a failed run is not reported as an error', async () => {
-    const stage = await hldStage([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
-    const { client } = await launch(stage, { query: 'hi' }, 'failed');
+    const fixture = await hldFixture([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
+    const { client } = await launch(fixture, { query: 'hi' }, 'failed');
     expect(await client.call('listSessions')).toMatchObject({ sessions: [{ result: { is_error: true } }] });
   });
 
   it('sessions of a killed daemon keep running, unknown to the next daemon', async () => {
-    const stage = await hldStage([STALLS, says('ok')]);
-    const { session_id } = await launch(stage, { query: 'hi' }, 'running');
-    await stage.restart('kill');
-    const [client, ear] = [await stage.client(), await stage.subscriber()];
+    const fixture = await hldFixture([STALLS, textAnswer('ok')]);
+    const { session_id } = await launch(fixture, { query: 'hi' }, 'running');
+    await fixture.restart('kill');
+    const [client, subscriber] = [await fixture.client(), await fixture.subscribe()];
     expect(await statusOf(client, session_id)).toBe('failed');
     const child = objectOf(await client.call('continueSession', { session_id, query: 'on' }));
-    await ear.hearStatus(stringOf(child.session_id), 'completed');
+    await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
   });
 
   it('custom_instructions are stored but not sent to the model', async () => {
-    const stage = await hldStage([says('ok')]);
-    await launch(stage, { query: 'hi', custom_instructions: 'No salt.' }, 'completed');
-    expect(JSON.stringify(stage.sim.requests.at(-1)?.body)).toContain('No salt.');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    await launch(fixture, { query: 'hi', custom_instructions: 'No salt.' }, 'completed');
+    expect(JSON.stringify(fixture.sim.requests.at(-1)?.body)).toContain('No salt.');
   });
 
   it('the key of a proxy is returned to every client', async () => {
-    const stage = await hldStage([says('ok'), says('ok')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok'), textAnswer('ok')]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'completed');
     const proxy_api_key = 'key-0123456789';
     const child = await client.call('continueSession', { session_id, query: 'on', proxy_api_key });
-    await ear.hearStatus(stringOf(objectOf(child).session_id), 'completed');
+    await subscriber.waitForStatus(stringOf(objectOf(child).session_id), 'completed');
     expect(JSON.stringify(await client.call('listSessions'))).not.toContain(proxy_api_key);
   });
 
   it('an approval stays pending forever after its session has ended', async () => {
-    const stage = await hldStage([asks(), says('never')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('never')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
-    await stage.host.pod(session_id).handle({ type: 'cancel' });
-    await ear.hearStatus(session_id, 'interrupted');
+    await fixture.host.pod(session_id).handle({ type: 'cancel' });
+    await subscriber.waitForStatus(session_id, 'interrupted');
     expect(await client.call('fetchApprovals', { session_id })).toEqual({ approvals: [] });
     expect(await client.call('getApproval', { approval_id })).toMatchObject({
       approval: { status: 'resolved' },
@@ -184,12 +202,12 @@ describe('defects of the original daemon that do not occur here', () => {
   });
 
   it('a file snapshot is empty', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       { parts: [{ toolCall: { name: 'read', arguments: { path: 'a' } } }] },
-      says('done'),
+      textAnswer('done'),
     ]);
-    writeFileSync(`${stage.cwd}/a`, 'content\n');
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    writeFileSync(`${fixture.cwd}/a`, 'content\n');
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'completed');
     expect(await client.call('getSessionSnapshots', { session_id })).toMatchObject({
       snapshots: [{ content: 'content' }],
     });

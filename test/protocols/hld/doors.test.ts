@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isObject, type JsonObject, parseObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import { dataPathsFrom } from '../../../src/setup/index.ts';
-import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { call, textAnswer, type Site, site } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
 import { Client, type Launched, statusOf } from './fixture.ts';
 
-async function hldClients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+async function hldClients({ home }: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');
-  const [client, ear] = [await Client.open(path), await Client.open(path)];
-  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
-  await ear.line(0);
-  return { client, ear };
+  const [client, subscriber] = [await Client.open(path), await Client.open(path)];
+  subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await subscriber.line(0);
+  return { client, subscriber };
 }
 
 /** `polypod --mode rpc`, which the daemon serves. */
@@ -19,34 +19,34 @@ function rpcClient({ env }: Site, ...args: readonly string[]) {
   const running = start(['--mode', 'rpc', ...args], env);
   return {
     send: (message: JsonObject) => void running.child.stdin.write(`${JSON.stringify(message)}\n`),
-    hear: async (type: string): Promise<JsonObject> => {
-      await running.hear(`"type":"${type}"`);
-      const lines = running.heard().stdout.split('\n').map(parseObject);
+    waitFor: async (type: string): Promise<JsonObject> => {
+      await running.waitForOutput(`"type":"${type}"`);
+      const lines = running.output().stdout.split('\n').map(parseObject);
       return lines.find((line) => isObject(line) && line.type === type) ?? {};
     },
   };
 }
 
 it('a session is launched over HLD, watched over the Pod Protocol and approved over RPC', async () => {
-  const here = await site([call('bash', { command: 'node -e 1' }), says('done')]);
+  const here = await site([call('bash', { command: 'node -e 1' }), textAnswer('done')]);
   await here.serve();
-  const { client, ear } = await hldClients(here);
+  const { client, subscriber } = await hldClients(here);
   const { session_id } = (await client.call('launchSession', {
     query: 'hi',
     working_dir: here.project,
   })) as Launched;
-  await ear.hearStatus(session_id, 'waiting_input');
+  await subscriber.waitForStatus(session_id, 'waiting_input');
 
   const { runtimeDirectory } = dataPathsFrom(here.env);
   const watcher = await Client.open(join(runtimeDirectory, 'pods', `${session_id}.sock`));
   watcher.send({ method: 'subscribe' });
   const rpc = rpcClient(here, '--session', session_id);
-  const { id } = await rpc.hear('extension_ui_request');
+  const { id } = await rpc.waitFor('extension_ui_request');
   rpc.send({ type: 'extension_ui_response', id, value: 'Allow once' });
 
-  const { data } = await ear.hear(({ type }) => type === 'approval_resolved');
+  const { data } = await subscriber.waitFor(({ type }) => type === 'approval_resolved');
   expect(data).toMatchObject({ session_id, approved: true });
-  await ear.hearStatus(session_id, 'completed');
+  await subscriber.waitForStatus(session_id, 'completed');
   expect(await statusOf(client, session_id)).toBe('completed');
   const said = await watcher.until(() => watcher.lines.find((line) => line.includes('"approval_resolved"')));
   expect(objectOf(objectOf(JSON.parse(said)).data)).toMatchObject({
@@ -57,19 +57,19 @@ it('a session is launched over HLD, watched over the Pod Protocol and approved o
 });
 
 it('an RPC session is listed and continued over HLD', async () => {
-  const here = await site([says('one'), says('two')]);
+  const here = await site([textAnswer('one'), textAnswer('two')]);
   await here.serve();
-  const { client, ear } = await hldClients(here);
+  const { client, subscriber } = await hldClients(here);
   const rpc = rpcClient(here);
   rpc.send({ type: 'prompt', message: 'from RPC' });
-  const { data } = await ear.hear(({ data: told }) => told.new_status === 'completed');
+  const { data } = await subscriber.waitFor(({ data: told }) => told.new_status === 'completed');
   expect(await client.call('listSessions')).toMatchObject({
     sessions: [{ id: data.session_id, status: 'completed', query: 'from RPC', result: { result: 'one' } }],
   });
   const child = objectOf(
     await client.call('continueSession', { session_id: data.session_id, query: 'from here' }),
   );
-  await ear.hearStatus(stringOf(child.session_id), 'completed');
+  await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
   const { events } = (await client.call('getConversation', { session_id: child.session_id })) as {
     events: readonly { readonly content: string }[];
   };

@@ -13,24 +13,24 @@ import type { Host } from '../../../src/pod/index.ts';
 import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
 import { killedCopy } from '../../pod/resume-fixture.ts';
-import { scratch, type Stage, stage } from '../../pod/fixture.ts';
+import { scratch, type HostFixture, hostFixture } from '../../pod/fixture.ts';
 
-export interface HldStage extends Stage {
+export interface HldFixture extends HostFixture {
   readonly path: string;
   readonly door: OpenHld;
   readonly client: () => Promise<Client>;
   /** A subscribed client. The confirmation is its first line. */
-  readonly subscriber: (params?: JsonObject) => Promise<Client>;
+  readonly subscribe: (params?: JsonObject) => Promise<Client>;
   /** Closes the door and the host, and opens both again on the same files. */
   readonly restart: (how?: 'shutdown' | 'kill') => Promise<Host>;
 }
 
-export async function hldStage(
+export async function hldFixture(
   script: Script,
-  options: Parameters<typeof stage>[1] & { readonly hld?: Partial<HldSettings> } = {},
-): Promise<HldStage> {
+  options: Parameters<typeof hostFixture>[1] & { readonly hld?: Partial<HldSettings> } = {},
+): Promise<HldFixture> {
   const { hld = {}, ...rest } = options;
-  const base = await stage(script, rest);
+  const base = await hostFixture(script, rest);
   const path = hld.socketPath ?? join(scratch(), 'daemon.sock');
   let door = await openDoor(base.host, path, base.cwd, hld);
   let { host } = base;
@@ -41,7 +41,7 @@ export async function hldStage(
     path,
     door,
     client,
-    subscriber: async (params = {}) => {
+    subscribe: async (params = {}) => {
       const opened = await client();
       opened.send({ jsonrpc: '2.0', method: 'Subscribe', params, id: 'sub' });
       await opened.line(0);
@@ -84,7 +84,7 @@ export class Client {
   readonly lines: string[] = [];
   /** The parsed lines. */
   readonly messages: Message[] = [];
-  readonly events: HeardEvent[] = [];
+  readonly events: ReceivedEvent[] = [];
   readonly socket: Socket;
   readonly closed: Promise<void>;
   readonly #waiting = new Set<() => void>();
@@ -159,13 +159,13 @@ export class Client {
   }
 
   /** Waits for the first event that matches, past or future. */
-  hear(fits: (event: HeardEvent) => boolean): Promise<HeardEvent> {
+  waitFor(fits: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
     return this.until(() => this.events.find(fits));
   }
 
   /** Waits for a status, or for its detail. */
-  hearStatus(sessionId: string, status: string): Promise<HeardEvent> {
-    return this.hear(
+  waitForStatus(sessionId: string, status: string): Promise<ReceivedEvent> {
+    return this.waitFor(
       ({ type, data }) =>
         type === 'session_status_changed' &&
         data.session_id === sessionId &&
@@ -186,7 +186,7 @@ export class Client {
 
   #take(line: string): void {
     this.lines.push(line);
-    const message = JSON.parse(line) as Message & { readonly result?: { readonly event?: HeardEvent } };
+    const message = JSON.parse(line) as Message & { readonly result?: { readonly event?: ReceivedEvent } };
     this.messages.push(message);
     refuseUnknownStatuses(message.result);
     if (message.result?.event !== undefined) this.events.push(message.result.event);
@@ -198,14 +198,14 @@ export class Client {
   }
 }
 
-export interface HeardEvent {
+export interface ReceivedEvent {
   readonly type: string;
   readonly timestamp: string;
-  readonly data: HeardData;
+  readonly data: ReceivedData;
   readonly seq?: number;
 }
 
-interface HeardData extends JsonObject {
+interface ReceivedData extends JsonObject {
   readonly session_id: string;
   readonly old_status?: string;
   readonly new_status?: string;
@@ -244,7 +244,7 @@ const SEED_STATUSES: ReadonlySet<string> = new Set([
   'waiting_input',
 ]);
 
-export const says = (text: string): Answer => ({ parts: [{ text }] });
+export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 
 export const calls = (name: string, args: Record<string, unknown>): Answer => ({
   parts: [{ toolCall: { name, arguments: args } }],
@@ -263,15 +263,15 @@ export interface Launched {
 
 /** Launches a session and waits until it has this status. */
 export async function launch(
-  { client, subscriber }: HldStage,
+  { client, subscribe }: HldFixture,
   params: JsonObject,
   status: string,
-): Promise<Launched & { readonly client: Client; readonly ear: Client }> {
-  const ear = await subscriber();
+): Promise<Launched & { readonly client: Client; readonly subscribe: Client }> {
+  const subscriber = await subscribe();
   const caller = await client();
   const launched = (await caller.call('launchSession', params)) as Launched;
-  await ear.hearStatus(launched.session_id, status);
-  return { ...launched, client: caller, ear };
+  await subscriber.waitForStatus(launched.session_id, status);
+  return { ...launched, client: caller, subscribe: subscriber };
 }
 
 /** The only pending approval of a session. */
@@ -290,8 +290,8 @@ export async function statusOf(client: Client, sessionId: string): Promise<unkno
 }
 
 /** The received changes of status, as `from→to`, with the detail if there is one. */
-export function changesOf(ear: Client, sessionId: string): readonly string[] {
-  return ear.events.flatMap(({ type, data }) =>
+export function changesOf(subscribe: Client, sessionId: string): readonly string[] {
+  return subscribe.events.flatMap(({ type, data }) =>
     type === 'session_status_changed' &&
     data.session_id === sessionId &&
     data.new_status !== undefined &&

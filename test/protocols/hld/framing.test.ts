@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hldSocketPath } from '../../../src/protocols/hld/index.ts';
-import { scratch, stage } from '../../pod/fixture.ts';
-import { Client, hldStage, openDoor } from './fixture.ts';
+import { scratch, hostFixture } from '../../pod/fixture.ts';
+import { Client, hldFixture, openDoor } from './fixture.ts';
 
 const HEALTH = '{"jsonrpc":"2.0","method":"health","id":1}';
 const HEALTHY = '{"jsonrpc":"2.0","result":{"status":"ok","version":"0.1.0"},"id":1}';
@@ -71,33 +71,33 @@ describe('a request', () => {
       '[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Subscribe needs a separate connection"},"id":2}]',
     ],
   ])('%s is answered, and the connection stays open', async (_, line, reply) => {
-    const client = await (await hldStage([])).client();
+    const client = await (await hldFixture([])).client();
     expect(await client.exchange(line)).toBe(reply);
     expect(await client.exchange(HEALTH)).toBe(HEALTHY);
   });
 
   it('without an id is not answered', async () => {
-    const client = await (await hldStage([])).client();
+    const client = await (await hldFixture([])).client();
     client.write('{"jsonrpc":"2.0","method":"health"}\n{"jsonrpc":"2.0","method":"nope"}\n\n  \n');
     expect(await client.exchange(HEALTH)).toBe(HEALTHY);
     expect(client.lines).toEqual([HEALTHY]);
   });
 
   it('is parsed however its bytes are split, and with CRLF', async () => {
-    const client = await (await hldStage([])).client();
+    const client = await (await hldFixture([])).client();
     for (const char of `${HEALTH}\r\n`) client.write(char);
     expect(await client.line(0)).toBe(HEALTHY);
   });
 
   it('that is not UTF-8 gets a parse error', async () => {
-    const client = await (await hldStage([])).client();
+    const client = await (await hldFixture([])).client();
     client.socket.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]));
     expect(await client.line(0)).toContain('-32700');
     expect(await client.exchange(HEALTH)).toBe(HEALTHY);
   });
 
   it('of 10 MiB is accepted; one of 17 MiB gets an error, and the next one is handled', async () => {
-    const { client: open } = await hldStage([]);
+    const { client: open } = await hldFixture([]);
     const client = await open();
     const padded = (bytes: number) =>
       `{"jsonrpc":"2.0","method":"health","params":{"pad":"${'x'.repeat(bytes)}"},"id":1}`;
@@ -112,7 +112,7 @@ describe('a request', () => {
 
 describe('requests', () => {
   it('of one connection are answered in order, however long each takes', async () => {
-    const { client: open } = await hldStage([{ parts: [{ text: 'ok' }] }]);
+    const { client: open } = await hldFixture([{ parts: [{ text: 'ok' }] }]);
     const client = await open();
     const calls = [
       '{"jsonrpc":"2.0","method":"launchSession","params":{"query":"hi"},"id":"first"}',
@@ -127,14 +127,14 @@ describe('requests', () => {
   });
 
   it('that were sent before the client ended its input are answered', async () => {
-    const client = await (await hldStage([])).client();
+    const client = await (await hldFixture([])).client();
     client.socket.end(`${HEALTH}\n${HEALTH}`);
     await client.closed;
     expect(client.lines).toEqual([HEALTHY, HEALTHY]);
   });
 
   it('of other connections do not wait for a client that does not read', async () => {
-    const { client: open, host, cwd } = await hldStage([]);
+    const { client: open, host, cwd } = await hldFixture([]);
     for (let count = 0; count < 20; count += 1)
       await host.create({ cwd, settings: { annotations: { hld: { query: 'x'.repeat(2_000) } } } });
     const deaf = await open();
@@ -149,7 +149,7 @@ describe('requests', () => {
 });
 
 it('for any input, every line except notifications gets one reply, and the next request is answered', async () => {
-  const { client: open } = await hldStage([]);
+  const { client: open } = await hldFixture([]);
   const client = await open();
   const anything = fc.oneof(
     fc.json(),
@@ -195,19 +195,19 @@ describe('the HLD socket', () => {
 
   it('is accessible only to its owner, in a directory accessible only to its owner', async () => {
     const path = join(scratch(), 'new', 'daemon.sock');
-    await hldStage([], { hld: { socketPath: path } });
+    await hldFixture([], { hld: { socketPath: path } });
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
   });
 
   it('of a running daemon is left alone, and the door does not open', async () => {
-    const { path, host, cwd, client } = await hldStage([]);
+    const { path, host, cwd, client } = await hldFixture([]);
     await expect(openDoor(host, path, cwd)).rejects.toThrow(`daemon already running at ${path}`);
     expect(await (await client()).exchange(HEALTH)).toBe(HEALTHY);
   });
 
   it('of a dead process is replaced, and its own is removed when the door closes', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const path = join(scratch(), 'daemon.sock');
     // A server that closes removes its socket; one that is killed does not.
     const dead = createServer();
@@ -223,7 +223,7 @@ describe('the HLD socket', () => {
   });
 
   it('is not created over another file, or in a directory that others can read', async () => {
-    const { host, cwd } = await stage([]);
+    const { host, cwd } = await hostFixture([]);
     const directory = scratch();
     writeFileSync(join(directory, 'file'), 'mine');
     await expect(openDoor(host, join(directory, 'file'), cwd)).rejects.toThrow('is not a socket');

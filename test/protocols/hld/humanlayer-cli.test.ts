@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
-import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { call, textAnswer, type Site, site } from '../../cli/daemon.ts';
 import { Client, pendingApproval } from './fixture.ts';
 
 const require = createRequire(import.meta.url);
@@ -44,12 +44,12 @@ async function launched(here: Site, ...args: readonly string[]): Promise<string>
 
 const socketOf = ({ home }: Site): string => join(home, '.humanlayer/daemon.sock');
 
-async function clients(here: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+async function clients(here: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
   const path = socketOf(here);
-  const [client, ear] = [await Client.open(path), await Client.open(path)];
-  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
-  await ear.line(0);
-  return { client, ear };
+  const [client, subscriber] = [await Client.open(path), await Client.open(path)];
+  subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await subscriber.line(0);
+  return { client, subscriber };
 }
 
 /** A client of `hlyr mcp claude_approvals`, like Claude Code. */
@@ -100,15 +100,15 @@ class Mcp {
 
 describe('the HumanLayer CLI with our daemon', () => {
   it('launches a session with its options', async () => {
-    const here = await site([says('Hello.')]);
+    const here = await site([textAnswer('Hello.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const id = await launched(
       here,
       'say hello',
       ...['-m', 'haiku', '-t', 'From the CLI', '-w', here.project, '--max-turns', '3'],
     );
-    await ear.hearStatus(id, 'completed');
+    await subscriber.waitForStatus(id, 'completed');
     expect(await client.call('getSessionState', { session_id: id })).toMatchObject({
       session: {
         query: 'say hello',
@@ -122,15 +122,15 @@ describe('the HumanLayer CLI with our daemon', () => {
   });
 
   it('launches a session whose calls are approved by a person with another tool', async () => {
-    const here = await site([call('bash', { command: 'node -e 1' }), says('Done.')]);
+    const here = await site([call('bash', { command: 'node -e 1' }), textAnswer('Done.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const id = await launched(here, 'do it', '-w', here.project);
-    await ear.hearStatus(id, 'waiting_input');
+    await subscriber.waitForStatus(id, 'waiting_input');
     expect(await here.polypod('approvals', 'approve', await pendingApproval(client, id))).toMatchObject({
       code: 0,
     });
-    await ear.hearStatus(id, 'completed');
+    await subscriber.waitForStatus(id, 'completed');
   });
 
   it('prints why a launch is refused', async () => {
@@ -144,18 +144,18 @@ describe('the HumanLayer CLI with our daemon', () => {
   });
 
   it('gets approvals through its MCP server: one approved, one denied, requested concurrently', async () => {
-    const here = await site([says('ok')]);
+    const here = await site([textAnswer('ok')]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const id = await launched(here, 'hi', '-w', here.project);
-    await ear.hearStatus(id, 'completed');
+    await subscriber.waitForStatus(id, 'completed');
     // Its server handles one request at a time, so there are two, as with two sessions of Claude Code.
     const [one, other] = await Promise.all([Mcp.open(here, id), Mcp.open(here, id)]);
     const answers = Promise.all([one.ask('Bash', 'toolu_1'), other.ask('Write', 'toolu_2')]);
     const asked = async (tool: string) =>
       stringOf(
-        (await ear.hear(({ type, data }) => type === 'new_approval' && data.tool_name === tool)).data
-          .approval_id,
+        (await subscriber.waitFor(({ type, data }) => type === 'new_approval' && data.tool_name === tool))
+          .data.approval_id,
       );
     await client.call('sendDecision', { approval_id: await asked('Bash'), decision: 'approve' });
     const deny = await here.polypod('approvals', 'deny', await asked('Write'), '-m', 'Not now.');

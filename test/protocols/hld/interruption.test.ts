@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ADA, say } from '../../pod/fixture.ts';
-import { says, type Site, site } from '../../cli/daemon.ts';
+import { ADA, promptCommand } from '../../pod/fixture.ts';
+import { textAnswer, type Site, site } from '../../cli/daemon.ts';
 import type { Running } from '../../cli/polypod.ts';
-import { Client, hldStage, launch, type Launched, STALLS } from './fixture.ts';
+import { Client, hldFixture, launch, type Launched, STALLS } from './fixture.ts';
 
-async function clients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+async function clients({ home }: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');
-  const [client, ear] = [await Client.open(path), await Client.open(path)];
-  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
-  await ear.line(0);
-  return { client, ear };
+  const [client, subscriber] = [await Client.open(path), await Client.open(path)];
+  subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await subscriber.line(0);
+  return { client, subscriber };
 }
 
 /** The rows of a conversation, as `role: content`. */
@@ -52,17 +52,17 @@ describe('an answer that is interrupted while it streams', () => {
       },
     ],
   ])('stays in the conversation, and the model receives it: %s', async (_, interrupt) => {
-    const here = await site([STALLS, says('Hello again.')]);
+    const here = await site([STALLS, textAnswer('Hello again.')]);
     here.configure('shutdown_grace: 10ms\n');
     const daemon = await here.serve();
     const first = await clients(here);
     const { session_id } = (await first.client.call('launchSession', { query: 'Wait' })) as Launched;
     await begun(here, session_id);
     await interrupt(here, first.client, session_id, daemon);
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     await expect.poll(() => rows(client, session_id), { timeout: 20_000 }).toEqual(INTERRUPTED);
     const child = (await client.call('continueSession', { session_id, query: 'Hello' })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
+    await subscriber.waitForStatus(child.session_id, 'completed');
     expect(sent(here)).toEqual([
       'user: Wait',
       'assistant: I begin',
@@ -76,14 +76,14 @@ describe('an answer that is interrupted while it streams', () => {
   });
 
   it('is sent to subscribers as it is listed, and is the result of the session', async () => {
-    const stage = await hldStage([STALLS]);
-    const { session_id, client, ear } = await launch(stage, { query: 'Wait' }, 'running');
-    const watching = stage.host.pod(session_id).watch({ after: 0 });
+    const fixture = await hldFixture([STALLS]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'Wait' }, 'running');
+    const watching = fixture.host.pod(session_id).watch({ after: 0 });
     for await (const watched of watching)
       if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'block-delta')) break;
     await client.call('interruptSession', { session_id });
-    await ear.hearStatus(session_id, 'interrupted');
-    const told = ear.events.flatMap(({ type, data }) =>
+    await subscriber.waitForStatus(session_id, 'interrupted');
+    const told = subscriber.events.flatMap(({ type, data }) =>
       type === 'conversation_updated' ? [`${data.role}: ${data.content}`] : [],
     );
     // The client that launched the session already has its first prompt.
@@ -96,12 +96,12 @@ describe('an answer that is interrupted while it streams', () => {
 });
 
 it('an answer that fails while it streams is shown up to that point', async () => {
-  const stage = await hldStage([{ parts: [{ text: 'I begin' }], fault: { kind: 'cut', after: 1 } }]);
-  const [client, ear] = [await stage.client(), await stage.subscriber()];
-  const { id } = await stage.host.create({ cwd: stage.cwd, settings: { autoRetry: false } });
-  await stage.host.pod(id).handle(say('Go'), ADA);
-  await ear.hearStatus(id, 'failed');
-  const told = ear.events.flatMap(({ type, data }) =>
+  const fixture = await hldFixture([{ parts: [{ text: 'I begin' }], fault: { kind: 'cut', after: 1 } }]);
+  const [client, subscriber] = [await fixture.client(), await fixture.subscribe()];
+  const { id } = await fixture.host.create({ cwd: fixture.cwd, settings: { autoRetry: false } });
+  await fixture.host.pod(id).handle(promptCommand('Go'), ADA);
+  await subscriber.waitForStatus(id, 'failed');
+  const told = subscriber.events.flatMap(({ type, data }) =>
     type === 'conversation_updated' ? [`${data.role}: ${data.content}`] : [],
   );
   expect(told).toEqual(['assistant: I begin']);

@@ -18,33 +18,33 @@ import {
   calls,
   changesOf,
   Client,
-  type HldStage,
-  hldStage,
+  type HldFixture,
+  hldFixture,
   launch,
   openDoor,
-  says,
+  textAnswer,
   STALLS,
 } from './fixture.ts';
 
-const system = ({ sim }: HldStage): string => JSON.stringify(objectOf(sim.requests.at(-1)?.body).system);
+const system = ({ sim }: HldFixture): string => JSON.stringify(objectOf(sim.requests.at(-1)?.body).system);
 
-async function session(stage: HldStage, id: string): Promise<JsonObject> {
-  const client = await stage.client();
+async function session(fixture: HldFixture, id: string): Promise<JsonObject> {
+  const client = await fixture.client();
   return objectOf(objectOf(await client.call('getSessionState', { session_id: id })).session);
 }
 
 describe('launchSession', () => {
   it('starts a session with the requested directory, title and model', async () => {
-    const stage = await hldStage([says('Hello.')]);
-    const directory = join(stage.cwd, 'deep');
+    const fixture = await hldFixture([textAnswer('Hello.')]);
+    const directory = join(fixture.cwd, 'deep');
     mkdirSync(directory);
     const query = `Say  hello\n${'very '.repeat(20)}kindly`;
     const { session_id, run_id } = await launch(
-      stage,
+      fixture,
       { query, title: 'Greeting', model: 'haiku', working_dir: '~/deep', verbose: true, unknown: 1 },
       'completed',
     );
-    expect(await session(stage, session_id)).toMatchObject({
+    expect(await session(fixture, session_id)).toMatchObject({
       id: session_id,
       run_id,
       status: 'completed',
@@ -53,7 +53,7 @@ describe('launchSession', () => {
       title: 'Greeting',
       working_dir: directory,
     });
-    const { sessions } = (await (await stage.client()).call('listSessions')) as { sessions: JsonObject[] };
+    const { sessions } = (await (await fixture.client()).call('listSessions')) as { sessions: JsonObject[] };
     expect(sessions).toMatchObject([
       {
         id: session_id,
@@ -72,9 +72,9 @@ describe('launchSession', () => {
   });
 
   it('sends the system prompt, its addition and the custom instructions to the model', async () => {
-    const stage = await hldStage([says('ok')]);
+    const fixture = await hldFixture([textAnswer('ok')]);
     await launch(
-      stage,
+      fixture,
       {
         query: 'hi',
         system_prompt: 'You are a cook.',
@@ -83,26 +83,32 @@ describe('launchSession', () => {
       },
       'completed',
     );
-    expect(system(stage)).toContain('You are a cook.\\n\\nBe kind.\\n\\n# Custom instructions\\n\\nNo salt.');
+    expect(system(fixture)).toContain(
+      'You are a cook.\\n\\nBe kind.\\n\\n# Custom instructions\\n\\nNo salt.',
+    );
   });
 
   it('fails after max_turns, with a reason', async () => {
-    const stage = await hldStage([calls('ls', { path: '.' }), calls('ls', { path: '.' }), says('never')]);
-    const { session_id } = await launch(stage, { query: 'hi', max_turns: 2 }, 'failed');
-    expect(await session(stage, session_id)).toMatchObject({
+    const fixture = await hldFixture([
+      calls('ls', { path: '.' }),
+      calls('ls', { path: '.' }),
+      textAnswer('never'),
+    ]);
+    const { session_id } = await launch(fixture, { query: 'hi', max_turns: 2 }, 'failed');
+    expect(await session(fixture, session_id)).toMatchObject({
       status: 'failed',
       error_message: 'the run has reached its limit of 2 turns',
     });
   });
 
   it('requests no approval for allowed_tools, and denies disallowed_tools', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       asks('node -e 1'),
       calls('write', { path: 'x', content: 'y' }),
-      says('done'),
+      textAnswer('done'),
     ]);
     const { session_id, client } = await launch(
-      stage,
+      fixture,
       { query: 'hi', allowed_tools: ['Bash(node:*)'], disallowed_tools: ['Write'] },
       'completed',
     );
@@ -115,9 +121,17 @@ describe('launchSession', () => {
   it.each([['Write'], ['Write(x)'], ['*']])(
     'never runs disallowed_tools (%s), even if edits are accepted',
     async (forbidden) => {
-      const stage = await hldStage([asks(), calls('write', { path: 'x', content: 'y' }), says('done')]);
-      const { session_id, client, ear } = await launch(
-        stage,
+      const fixture = await hldFixture([
+        asks(),
+        calls('write', { path: 'x', content: 'y' }),
+        textAnswer('done'),
+      ]);
+      const {
+        session_id,
+        client,
+        subscribe: subscriber,
+      } = await launch(
+        fixture,
         { query: 'hi', allowed_tools: ['Write'], disallowed_tools: [forbidden] },
         forbidden === '*' ? 'running' : 'waiting_input',
       );
@@ -125,8 +139,8 @@ describe('launchSession', () => {
       const { approvals } = (await client.call('fetchApprovals')) as { approvals: { id: string }[] };
       for (const { id } of approvals)
         await client.call('sendDecision', { approval_id: id, decision: 'approve' });
-      await ear.hearStatus(session_id, 'completed');
-      expect(existsSync(join(stage.cwd, 'x'))).toBe(false);
+      await subscriber.waitForStatus(session_id, 'completed');
+      expect(existsSync(join(fixture.cwd, 'x'))).toBe(false);
     },
   );
 
@@ -137,23 +151,32 @@ describe('launchSession', () => {
       level: () => 'info',
       redact: () => redactor([]),
     });
-    const stage = await hldStage([asks(), says('one'), says('two')], { hld: { log } });
-    const { session_id, client, ear } = await launch(stage, { query: 'hi', verbose: true }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('one'), textAnswer('two')], { hld: { log } });
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi', verbose: true }, 'waiting_input');
     const { approvals } = (await client.call('fetchApprovals')) as { approvals: { id: string }[] };
     await client.call('sendDecision', { approval_id: approvals[0]?.id, decision: 'approve' });
-    await ear.hearStatus(session_id, 'completed');
-    await launch(stage, { query: 'quiet' }, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
+    await launch(fixture, { query: 'quiet' }, 'completed');
     expect(entries.map(({ fields }) => [fields.session_id, fields.type])).toEqual(
-      ear.events.flatMap(({ type, data }) => (data.session_id === session_id ? [[session_id, type]] : [])),
+      subscriber.events.flatMap(({ type, data }) =>
+        data.session_id === session_id ? [[session_id, type]] : [],
+      ),
     );
     expect(JSON.stringify(entries)).not.toMatch(/node -e|one/);
   });
 
   it('grants access to additional_directories', async () => {
     const other = scratch();
-    const stage = await hldStage([calls('write', { path: join(other, 'x'), content: 'y' }), says('done')]);
+    const fixture = await hldFixture([
+      calls('write', { path: join(other, 'x'), content: 'y' }),
+      textAnswer('done'),
+    ]);
     const { session_id, client } = await launch(
-      stage,
+      fixture,
       { query: 'hi', additional_directories: [other], allowed_tools: ['Write'] },
       'completed',
     );
@@ -165,16 +188,16 @@ describe('launchSession', () => {
 
   it('passes mcp_config to the agent, as an object or as text; without servers it means none', async () => {
     const dataPaths: Workplace[] = [];
-    const stage = await hldStage([says('one'), says('two'), says('three')], {});
-    const host = await stage.reopen({
+    const fixture = await hldFixture([textAnswer('one'), textAnswer('two'), textAnswer('three')], {});
+    const host = await fixture.reopen({
       directory: scratch(),
       agents: async (place) => {
         dataPaths.push(place);
-        return agentsOn(stage.sim)(place);
+        return agentsOn(fixture.sim)(place);
       },
     });
     const path = join(scratch(), 's');
-    const door = await openDoor(host, path, stage.cwd);
+    const door = await openDoor(host, path, fixture.cwd);
     const client = await Client.open(path);
     const config = { mcpServers: { files: { command: 'x' } } };
     for (const mcp_config of [
@@ -196,13 +219,13 @@ describe('launchSession', () => {
   });
 
   it('skips permissions for the given time', async () => {
-    const stage = await hldStage([asks(), says('done')]);
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
     const { session_id } = await launch(
-      stage,
+      fixture,
       { query: 'hi', dangerously_skip_permissions: true, dangerously_skip_permissions_timeout: 600_000 },
       'completed',
     );
-    const state = await session(stage, session_id);
+    const state = await session(fixture, session_id);
     expect(state).toMatchObject({ dangerously_skip_permissions: true });
     const left = Date.parse(stringOf(state.dangerously_skip_permissions_expires_at)) - Date.now();
     expect(left).toBeGreaterThan(0);
@@ -210,9 +233,9 @@ describe('launchSession', () => {
   });
 
   it('ignores an unknown model', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id } = await launch(stage, { query: 'hi', model: 'nothing' }, 'completed');
-    expect(await session(stage, session_id)).toMatchObject({ model: 'sim' });
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const { session_id } = await launch(fixture, { query: 'hi', model: 'nothing' }, 'completed');
+    expect(await session(fixture, session_id)).toMatchObject({ model: 'sim' });
   });
 
   it.each([
@@ -236,24 +259,24 @@ describe('launchSession', () => {
     [{ query: 'x', working_dir: '/no/where' }, -32602, 'working directory does not exist: /no/where'],
     [{ query: 'x', working_dir: '~/file' }, -32602, 'working directory path exists but is not a directory: '],
   ])('refuses %j, and creates no session', async (params, code, message) => {
-    const stage = await hldStage([]);
-    writeFileSync(join(stage.cwd, 'file'), '');
-    const client = await stage.client();
+    const fixture = await hldFixture([]);
+    writeFileSync(join(fixture.cwd, 'file'), '');
+    const client = await fixture.client();
     const { error } = await client.reply('launchSession', params);
     expect(error).toMatchObject({ code, message: expect.stringContaining(message) });
     expect(await client.call('listSessions')).toEqual({ sessions: [] });
   });
 
   it('leaves a failed session with the reason if it cannot start', async () => {
-    const stage = await hldStage([], {
+    const fixture = await hldFixture([], {
       agent: {
         model: async () => {
           throw new Error('there is no key for sim');
         },
       },
     });
-    const client = await stage.client();
-    const ear = await stage.subscriber();
+    const client = await fixture.client();
+    const subscriber = await fixture.subscribe();
     const { error } = await client.reply('launchSession', { query: 'hi' });
     expect(error).toEqual({
       code: -32603,
@@ -263,8 +286,8 @@ describe('launchSession', () => {
     expect(sessions).toMatchObject([
       { status: 'failed', error: 'failed to launch Claude session: there is no key for sim' },
     ]);
-    await ear.hearStatus(stringOf(sessions[0]?.id), 'failed');
-    expect(changesOf(ear, stringOf(sessions[0]?.id))).toEqual(['starting→failed']);
+    await subscriber.waitForStatus(stringOf(sessions[0]?.id), 'failed');
+    expect(changesOf(subscriber, stringOf(sessions[0]?.id))).toEqual(['starting→failed']);
   });
 });
 
@@ -289,9 +312,9 @@ describe('permission_prompt_tool', () => {
     ['denies a call with its message', () => '{"behavior":"deny","message":"Not today."}', 'Not today.'],
     ['denies a call when it answers nonsense', () => 'maybe', 'neither "allow" nor "deny"'],
   ])('%s', async (_, answer, result) => {
-    const stage = await hldStage([asks('node -e 1'), says('done')], { tools: [decides(answer)] });
+    const fixture = await hldFixture([asks('node -e 1'), textAnswer('done')], { tools: [decides(answer)] });
     const { session_id, client } = await launch(
-      stage,
+      fixture,
       { query: 'hi', permission_prompt_tool: 'mcp__gate__ask' },
       'completed',
     );
@@ -302,8 +325,8 @@ describe('permission_prompt_tool', () => {
   });
 
   it('refuses the launch by name if it does not exist', async () => {
-    const stage = await hldStage([]);
-    const { error } = await (await stage.client()).reply('launchSession', {
+    const fixture = await hldFixture([]);
+    const { error } = await (await fixture.client()).reply('launchSession', {
       query: 'hi',
       permission_prompt_tool: 'mcp__x__y',
     });
@@ -316,27 +339,30 @@ describe('permission_prompt_tool', () => {
 
   it("is inherited until a call names HumanLayer's tool", async () => {
     const tool = decides(() => '{"behavior":"allow"}');
-    const stage = await hldStage([says('one'), asks(), says('two'), asks(), says('three')], {
-      tools: [tool],
-    });
-    const { session_id, client, ear } = await launch(
-      stage,
-      { query: 'hi', permission_prompt_tool: 'mcp__gate__ask' },
-      'completed',
+    const fixture = await hldFixture(
+      [textAnswer('one'), asks(), textAnswer('two'), asks(), textAnswer('three')],
+      {
+        tools: [tool],
+      },
     );
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi', permission_prompt_tool: 'mcp__gate__ask' }, 'completed');
     const goOn = async (more: JsonObject) =>
       stringOf(
         objectOf(await client.call('continueSession', { session_id, query: 'on', ...more })).session_id,
       );
-    await ear.hearStatus(await goOn({}), 'completed');
+    await subscriber.waitForStatus(await goOn({}), 'completed');
     const native = await goOn({ permission_prompt_tool: 'mcp__codelayer__request_permission' });
-    await ear.hearStatus(native, 'waiting_input');
+    await subscriber.waitForStatus(native, 'waiting_input');
   });
 
   it('of HumanLayer is replaced by our own approvals', async () => {
-    const stage = await hldStage([asks(), says('done')]);
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
     await launch(
-      stage,
+      fixture,
       { query: 'hi', permission_prompt_tool: 'mcp__codelayer__request_permission' },
       'waiting_input',
     );
@@ -345,9 +371,13 @@ describe('permission_prompt_tool', () => {
 
 describe('continueSession', () => {
   it("continues in a child with the parent's settings", async () => {
-    const stage = await hldStage([says('one'), says('two'), says('three')]);
-    const { session_id, client, ear } = await launch(
-      stage,
+    const fixture = await hldFixture([textAnswer('one'), textAnswer('two'), textAnswer('three')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(
+      fixture,
       {
         query: 'first',
         title: 'Title',
@@ -374,24 +404,29 @@ describe('continueSession', () => {
       claude_session_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       parent_session_id: session_id,
     });
-    await ear.hearStatus(stringOf(child.session_id), 'completed');
-    expect(changesOf(ear, stringOf(child.session_id))).toEqual(['starting→running', 'running→completed']);
+    await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
+    expect(changesOf(subscriber, stringOf(child.session_id))).toEqual([
+      'starting→running',
+      'running→completed',
+    ]);
     expect(
-      ear.events.find(({ data }) => data.session_id === child.session_id && data.new_status === 'running'),
+      subscriber.events.find(
+        ({ data }) => data.session_id === child.session_id && data.new_status === 'running',
+      ),
     ).toMatchObject({
       data: { parent_session_id: session_id, run_id: child.run_id },
     });
-    expect(await session(stage, stringOf(child.session_id))).toMatchObject({
+    expect(await session(fixture, stringOf(child.session_id))).toMatchObject({
       parent_session_id: session_id,
       query: 'second',
       title: 'Title',
       model: 'opus',
       archived: false,
     });
-    expect(system(stage)).toContain(
+    expect(system(fixture)).toContain(
       'You are a cook.\\n\\nBe short.\\n\\n# Custom instructions\\n\\nNo salt.',
     );
-    expect(await session(stage, session_id)).toMatchObject({
+    expect(await session(fixture, session_id)).toMatchObject({
       query: 'first',
       archived: true,
       status: 'completed',
@@ -399,11 +434,15 @@ describe('continueSession', () => {
   });
 
   it('ends a running parent first', async () => {
-    const stage = await hldStage([STALLS, says('two')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'first' }, 'running');
+    const fixture = await hldFixture([STALLS, textAnswer('two')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'first' }, 'running');
     const child = objectOf(await client.call('continueSession', { session_id, query: 'second' }));
-    await ear.hearStatus(stringOf(child.session_id), 'completed');
-    expect(changesOf(ear, session_id)).toEqual([
+    await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
+    expect(changesOf(subscriber, session_id)).toEqual([
       'starting→running',
       'running→interrupting',
       'running→interrupted',
@@ -412,14 +451,18 @@ describe('continueSession', () => {
 
   it('counts its own usage', async () => {
     const usage = { inputTokens: 100, outputTokens: 10 };
-    const stage = await hldStage([
-      { ...says('one'), usage },
-      { ...says('two'), usage },
+    const fixture = await hldFixture([
+      { ...textAnswer('one'), usage },
+      { ...textAnswer('two'), usage },
     ]);
-    const { session_id, client, ear } = await launch(stage, { query: 'first' }, 'completed');
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'first' }, 'completed');
     const child = objectOf(await client.call('continueSession', { session_id, query: 'second' }));
-    await ear.hearStatus(stringOf(child.session_id), 'completed');
-    expect(await session(stage, stringOf(child.session_id))).toMatchObject({
+    await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
+    expect(await session(fixture, stringOf(child.session_id))).toMatchObject({
       input_tokens: 100,
       output_tokens: 10,
       total_tokens: 110,
@@ -432,13 +475,13 @@ describe('continueSession', () => {
     [{ session_id: 'x', query: 'y', mcp_config: '{' }, -32602, 'invalid mcp_config JSON: '],
     [{ session_id: 'x', query: 'y' }, -32603, 'failed to get parent session: session not found: x'],
   ])('refuses %j', async (params, code, message) => {
-    const { error } = await (await (await hldStage([])).client()).reply('continueSession', params);
+    const { error } = await (await (await hldFixture([])).client()).reply('continueSession', params);
     expect(error).toMatchObject({ code, message: expect.stringContaining(message) });
   });
 
   it('refuses a session that waits for a decision', async () => {
-    const stage = await hldStage([asks(), says('done')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const { error } = await client.reply('continueSession', { session_id, query: 'more' });
     expect(error).toEqual({
       code: -32603,

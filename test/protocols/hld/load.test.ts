@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SimRequest } from '../../../src/sim/index.ts';
-import { asks, Client, hldStage, type Launched, says } from './fixture.ts';
+import { asks, Client, hldFixture, type Launched, textAnswer } from './fixture.ts';
 
 /** The fraction of the full load: 500 connections, 200 subscribers and 100 sessions. */
 const SHARE = Number(process.env.POLYPOD_HLD_LOAD ?? 0.1);
@@ -9,13 +9,13 @@ const SUBSCRIBERS = Math.ceil(200 * SHARE);
 const CONNECTIONS = Math.ceil(500 * SHARE);
 
 /** Requests one approval per session, so that all of them wait at the same time. */
-const model = ({ messages }: SimRequest) => (messages.at(-1)?.role === 'tool' ? says('done') : asks());
+const model = ({ messages }: SimRequest) => (messages.at(-1)?.role === 'tool' ? textAnswer('done') : asks());
 
 describe('under load', () => {
   it('every subscriber receives all events in the same order while clients connect and disconnect', async () => {
-    const stage = await hldStage(model);
-    const subscribers = await Promise.all(Array.from({ length: SUBSCRIBERS }, () => stage.subscriber()));
-    const callers = await Promise.all(Array.from({ length: CONNECTIONS }, () => stage.client()));
+    const fixture = await hldFixture(model);
+    const subscribers = await Promise.all(Array.from({ length: SUBSCRIBERS }, () => fixture.subscribe()));
+    const callers = await Promise.all(Array.from({ length: CONNECTIONS }, () => fixture.client()));
     const [reference] = subscribers;
     if (reference === undefined) throw new Error('there is no subscriber');
 
@@ -23,11 +23,11 @@ describe('under load', () => {
       const caller = callers[index % callers.length];
       return (await caller?.call('launchSession', { query: `session ${index}` })) as Launched;
     });
-    const comers = Promise.all(callers.map((caller, index) => comeAndGo(stage.path, caller, index)));
+    const comers = Promise.all(callers.map((caller, index) => comeAndGo(fixture.path, caller, index)));
     const sessions = await Promise.all(launching);
     await Promise.all(
       sessions.map(async ({ session_id }, index) => {
-        const { data } = await reference.hear(
+        const { data } = await reference.waitFor(
           ({ type, data: told }) => type === 'new_approval' && told.session_id === session_id,
         );
         const decision = index % 2 === 0 ? { decision: 'approve' } : { decision: 'deny', comment: 'no' };
@@ -37,7 +37,7 @@ describe('under load', () => {
         });
       }),
     );
-    for (const { session_id } of sessions) await reference.hearStatus(session_id, 'completed');
+    for (const { session_id } of sessions) await reference.waitForStatus(session_id, 'completed');
     await comers;
 
     expect(reference.events).toHaveLength(SESSIONS * EVENTS_OF_A_SESSION);

@@ -4,20 +4,27 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
-import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { call, textAnswer, type Site, site } from '../../cli/daemon.ts';
 import { scripted } from '../../mcp/fixture.ts';
-import { ADA, say } from '../../pod/fixture.ts';
-import { Client, hldStage, launch, type Launched, pendingApproval, says as answers } from './fixture.ts';
+import { ADA, promptCommand } from '../../pod/fixture.ts';
+import {
+  Client,
+  hldFixture,
+  launch,
+  type Launched,
+  pendingApproval,
+  textAnswer as answers,
+} from './fixture.ts';
 
 /** The HumanLayer CLI from npm. */
 const CLI = createRequire(import.meta.url).resolve('humanlayer/dist/index.js');
 
-async function clients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+async function clients({ home }: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');
-  const [client, ear] = [await Client.open(path), await Client.open(path)];
-  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
-  await ear.line(0);
-  return { client, ear };
+  const [client, subscriber] = [await Client.open(path), await Client.open(path)];
+  subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await subscriber.line(0);
+  return { client, subscriber };
 }
 
 /** Requests permission as the CLI of 2025 did: with only the run id, on a new connection per request. */
@@ -64,16 +71,18 @@ describe("a client's MCP server in mcp_config", () => {
       call('bash', { command: 'sleep 600' }),
       call('bash', { command: 'env' }),
       call('bash', { command: 'touch never' }),
-      says('Done.'),
+      textAnswer('Done.'),
     ]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     // While a command of an agent runs, the daemon checks every process that connects.
     const other = (await client.call('launchSession', {
       query: 'Wait',
       allowed_tools: ['Bash'],
     })) as Launched;
-    await ear.hear(({ data }) => data.session_id === other.session_id && data.event_type === 'tool_call');
+    await subscriber.waitFor(
+      ({ data }) => data.session_id === other.session_id && data.event_type === 'tool_call',
+    );
 
     const { session_id, run_id } = (await client.call('launchSession', {
       query: 'Go',
@@ -81,19 +90,19 @@ describe("a client's MCP server in mcp_config", () => {
       mcp_config: config(),
       permission_prompt_tool: 'mcp__approvals__request_permission',
     })) as Launched;
-    await ear.hearStatus(session_id, 'waiting_input');
+    await subscriber.waitForStatus(session_id, 'waiting_input');
     const first = await pendingApproval(client, session_id);
     expect(await client.call('getApproval', { approval_id: first })).toMatchObject({
       approval: { run_id, session_id, tool_name: 'bash', tool_input: { command: 'env' } },
     });
     await client.call('sendDecision', { approval_id: first, decision: 'approve' });
-    await ear.hear(
+    await subscriber.waitFor(
       ({ type, data }) =>
         type === 'new_approval' && data.session_id === session_id && data.approval_id !== first,
     );
     const second = await pendingApproval(client, session_id);
     await client.call('sendDecision', { approval_id: second, decision: 'deny', comment: 'Not that.' });
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
 
     const { events } = (await client.call('getConversation', { session_id })) as {
       events: { tool_result_content?: string }[];
@@ -104,7 +113,7 @@ describe("a client's MCP server in mcp_config", () => {
     expect(env).toContain('PATH=');
     expect(env).not.toContain('HUMANLAYER');
     await client.call('interruptSession', { session_id: other.session_id });
-    await ear.hearStatus(other.session_id, 'interrupted');
+    await subscriber.waitForStatus(other.session_id, 'interrupted');
   });
 
   it('receives the session id in the header X-Session-ID, over HTTP', async () => {
@@ -134,16 +143,16 @@ describe("a client's MCP server in mcp_config", () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-    const here = await site([says('One.'), says('Two.')]);
+    const here = await site([textAnswer('One.'), textAnswer('Two.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const { session_id } = (await client.call('launchSession', {
       query: 'Go',
       mcp_config: {
         mcpServers: { web: { type: 'http', url, headers: { 'x-session-id': 'mine', 'x-team': 'blue' } } },
       },
     })) as Launched;
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     expect(heard.length).toBeGreaterThan(1);
     for (const headers of heard)
       expect(headers).toMatchObject({ 'x-session-id': session_id, 'x-team': 'blue' });
@@ -151,7 +160,7 @@ describe("a client's MCP server in mcp_config", () => {
     // The child is another session and inherits the server.
     const before = heard.length;
     const child = (await client.call('continueSession', { session_id, query: 'On' })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
+    await subscriber.waitForStatus(child.session_id, 'completed');
     expect(heard.length).toBeGreaterThan(before);
     for (const headers of heard.slice(before).filter(({ 'x-session-id': id }) => id !== session_id))
       expect(headers['x-session-id']).toBe(child.session_id);
@@ -160,10 +169,15 @@ describe("a client's MCP server in mcp_config", () => {
 });
 
 it('a server that was started for the first run requests approvals for its session in later runs', async () => {
-  const stage = await hldStage([answers('one'), answers('two')]);
-  const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
-  const { runId } = await stage.host.pod(session_id).handle(say('and then?'), ADA);
-  await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+  const fixture = await hldFixture([answers('one'), answers('two')]);
+  const {
+    session_id,
+    run_id,
+    client,
+    subscribe: subscriber,
+  } = await launch(fixture, { query: 'hi' }, 'completed');
+  const { runId } = await fixture.host.pod(session_id).handle(promptCommand('and then?'), ADA);
+  await subscriber.waitFor(({ data }) => data.new_status === 'completed' && data.run_id === runId);
   const { approval_id } = objectOf(
     await client.call('createApproval', { run_id, tool_name: 'Bash', tool_input: {} }),
   );

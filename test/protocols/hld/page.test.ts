@@ -6,8 +6,8 @@ import { METHODS } from '../../../src/protocols/hld/methods.ts';
 import { EVENT_TYPES } from '../../../src/protocols/hld/wire.ts';
 import type { Answer, SimRequest } from '../../../src/sim/index.ts';
 import { RPC_CODES } from '../../../src/wire/index.ts';
-import { ADA, say } from '../../pod/fixture.ts';
-import { asks, calls, type Client, type HldStage, hldStage, says, STALLS } from './fixture.ts';
+import { ADA, promptCommand } from '../../pod/fixture.ts';
+import { asks, calls, type Client, type HldFixture, hldFixture, textAnswer, STALLS } from './fixture.ts';
 
 /** The transcripts of the page, each with its heading. */
 const transcripts = [
@@ -25,14 +25,14 @@ function model({ messages }: SimRequest): Answer {
   const last = messages.at(-1);
   if (last?.text === 'Read the notes.') return calls('read', { path: 'notes.txt' });
   if (last?.text === 'Fail.') return { parts: [], fault: { kind: '401' } };
-  if (last?.role === 'tool') return says('Then not.');
+  if (last?.role === 'tool') return textAnswer('Then not.');
   if (last?.text.startsWith('Delete')) return asks('rm -r build');
   // Output from before the interruption may come first.
-  return last?.text.endsWith('Wait.') ? STALLS : says('Hello.');
+  return last?.text.endsWith('Wait.') ? STALLS : textAnswer('Hello.');
 }
 
 /** Performs an action at another door, as the page describes it. */
-async function atAnotherDoor(sentence: string, { host, cwd }: HldStage, names: Map<string, string>) {
+async function atAnotherDoor(sentence: string, { host, cwd }: HldFixture, names: Map<string, string>) {
   const [what, text = ''] = sentence.split(': ');
   if (what === 'another door creates a session') {
     const { id } = await host.create({ cwd });
@@ -42,7 +42,7 @@ async function atAnotherDoor(sentence: string, { host, cwd }: HldStage, names: M
   const pod = host.pod(names.get('elsewhere') ?? '');
   switch (what) {
     case 'another door sends a prompt':
-      await pod.handle(say(text), ADA);
+      await pod.handle(promptCommand(text), ADA);
       return;
     case 'another door cancels the run':
       await pod.handle({ type: 'cancel' }, ADA);
@@ -61,16 +61,16 @@ describe('the page replays', () => {
     async ({ heading, lines }) => {
       // Compared only where it is shown: elsewhere it would interleave.
       const heartbeatMs = heading === 'Events' ? 10 : 30_000;
-      const stage = await hldStage(model, { hld: { heartbeatMs } });
-      writeFileSync(join(stage.cwd, 'notes.txt'), 'Buy tea.\n');
-      const links = { client: await stage.client(), other: await stage.client() };
+      const fixture = await hldFixture(model, { hld: { heartbeatMs } });
+      writeFileSync(join(fixture.cwd, 'notes.txt'), 'Buy tea.\n');
+      const links = { client: await fixture.client(), other: await fixture.client() };
       const heard = new Map<Client, number>();
-      const names = new Map([['cwd', stage.cwd]]);
+      const names = new Map([['cwd', fixture.cwd]]);
       for (const line of lines) {
         const mark = line.slice(0, line.indexOf(' '));
         const text = line.slice(mark.length + 1);
         const link = mark.length === 2 ? links.other : links.client;
-        if (mark === '#') await atAnotherDoor(text, stage, names);
+        if (mark === '#') await atAnotherDoor(text, fixture, names);
         else if (mark.startsWith('>')) link.write(`${filled(text, names)}\n`);
         else {
           const at = heard.get(link) ?? 0;

@@ -3,16 +3,16 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
-import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { call, textAnswer, type Site, site } from '../../cli/daemon.ts';
 import { changesOf, Client, type Launched, pendingApproval, STALLS } from './fixture.ts';
 
 const socketOf = ({ home }: Site): string => join(home, '.humanlayer/daemon.sock');
 
-async function clients(here: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
-  const [client, ear] = [await Client.open(socketOf(here)), await Client.open(socketOf(here))];
-  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
-  await ear.line(0);
-  return { client, ear };
+async function clients(here: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
+  const [client, subscriber] = [await Client.open(socketOf(here)), await Client.open(socketOf(here))];
+  subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await subscriber.line(0);
+  return { client, subscriber };
 }
 
 async function listed(client: Client, params: JsonObject = {}): Promise<readonly JsonObject[]> {
@@ -25,9 +25,9 @@ async function state(client: Client, session_id: string): Promise<JsonObject> {
   return session;
 }
 
-async function done(client: Client, ear: Client, params: JsonObject): Promise<Launched> {
+async function done(client: Client, subscriber: Client, params: JsonObject): Promise<Launched> {
   const launched = (await client.call('launchSession', params)) as Launched;
-  await ear.hearStatus(launched.session_id, 'completed');
+  await subscriber.waitForStatus(launched.session_id, 'completed');
   return launched;
 }
 
@@ -39,15 +39,15 @@ function offered({ sim }: Site): readonly string[] {
 
 describe('a strict client of the built program', () => {
   it('receives only statuses of the protocol, and no session without a prompt', async () => {
-    const here = await site([STALLS, says('Done.')]);
+    const here = await site([STALLS, textAnswer('Done.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const { session_id } = (await client.call('launchSession', { query: 'Wait' })) as Launched;
-    await ear.hearStatus(session_id, 'running');
+    await subscriber.waitForStatus(session_id, 'running');
     await client.call('interruptSession', { session_id });
-    const { data } = await ear.hearStatus(session_id, 'interrupted');
+    const { data } = await subscriber.waitForStatus(session_id, 'interrupted');
     expect(data).toMatchObject({ old_status: 'running', new_status: 'completed', detail: 'interrupted' });
-    expect(changesOf(ear, session_id)).toEqual([
+    expect(changesOf(subscriber, session_id)).toEqual([
       'starting→running',
       'running→interrupting',
       'running→interrupted',
@@ -71,9 +71,9 @@ describe('a strict client of the built program', () => {
   it('sees a session that was running when the daemon was killed as failed, with the reason', async () => {
     const here = await site([STALLS]);
     const daemon = await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const { session_id, run_id } = (await client.call('launchSession', { query: 'Wait' })) as Launched;
-    await ear.hearStatus(session_id, 'running');
+    await subscriber.waitForStatus(session_id, 'running');
     daemon.child.kill('SIGKILL');
     await daemon.finished;
     await here.serve();
@@ -86,14 +86,14 @@ describe('a strict client of the built program', () => {
   });
 
   it('finds a run by its run_id after a restart, when it continues', async () => {
-    const here = await site([call('bash', { command: 'touch made' }), says('Made.')]);
+    const here = await site([call('bash', { command: 'touch made' }), textAnswer('Made.')]);
     const daemon = await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const { session_id, run_id } = (await client.call('launchSession', {
       query: 'Go',
       working_dir: here.project,
     })) as Launched;
-    await ear.hearStatus(session_id, 'waiting_input');
+    await subscriber.waitForStatus(session_id, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
     daemon.child.kill('SIGKILL');
     await daemon.finished;
@@ -101,7 +101,7 @@ describe('a strict client of the built program', () => {
     const again = await clients(here);
     expect(await state(again.client, session_id)).toMatchObject({ status: 'waiting_input', run_id });
     await again.client.call('sendDecision', { approval_id, decision: 'approve' });
-    const { data } = await again.ear.hearStatus(session_id, 'completed');
+    const { data } = await again.subscriber.waitForStatus(session_id, 'completed');
     expect(data.run_id).toBe(run_id);
     expect(await state(again.client, session_id)).toMatchObject({ run_id });
     expect(existsSync(join(here.project, 'made'))).toBe(true);
@@ -110,11 +110,11 @@ describe('a strict client of the built program', () => {
 
 describe('sessions of the built program', () => {
   it('keep the time of their last activity when they are renamed, archived and configured', async () => {
-    const here = await site([says('One.'), says('Two.')]);
+    const here = await site([textAnswer('One.'), textAnswer('Two.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
-    const first = await done(client, ear, { query: 'One', title: 'First' });
-    const second = await done(client, ear, { query: 'Two' });
+    const { client, subscriber } = await clients(here);
+    const first = await done(client, subscriber, { query: 'One', title: 'First' });
+    const second = await done(client, subscriber, { query: 'Two' });
     const before = await listed(client);
     expect(before.map(({ id }) => id)).toEqual([second.session_id, first.session_id]);
     const { session_id } = first;
@@ -124,7 +124,9 @@ describe('sessions of the built program', () => {
     await client.call('updateSessionSettings', { session_id, auto_accept_edits: true });
     const after = await listed(client);
     expect(after).toEqual([before[0], { ...before[1], title, archived: true, auto_accept_edits: true }]);
-    expect(await ear.hear(({ data }) => data.title !== undefined)).toMatchObject({ data: { title } });
+    expect(await subscriber.waitFor(({ data }) => data.title !== undefined)).toMatchObject({
+      data: { title },
+    });
     // Other doors have a name of one line, and can change it.
     const [row] = JSON.parse((await here.polypod('ls', '--json', '--all')).stdout).filter(
       ({ id }: { id: string }) => id === session_id,
@@ -140,23 +142,23 @@ describe('sessions of the built program', () => {
   });
 
   it('have a long title of several lines from the start, also after they are continued', async () => {
-    const here = await site([says('One.'), says('Two.')]);
+    const here = await site([textAnswer('One.'), textAnswer('Two.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const title = `${'very '.repeat(1_000)}long\r\ntitle`;
-    const { session_id } = await done(client, ear, { query: 'One', title });
+    const { session_id } = await done(client, subscriber, { query: 'One', title });
     const child = (await client.call('continueSession', { session_id, query: 'Two' })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
+    await subscriber.waitForStatus(child.session_id, 'completed');
     expect((await listed(client)).map((session) => session.title)).toEqual([title, title]);
   });
 
   it('have their complete prompt and answer in lists, also after a restart', async () => {
     const query = `Do this:\n${'and this, '.repeat(1_000)}\nplease.`;
     const answer = `Done:\n\n${'one more, '.repeat(1_000)}\nend.`;
-    const here = await site([says(answer)]);
+    const here = await site([textAnswer(answer)]);
     await here.serve();
-    const { client, ear } = await clients(here);
-    const { session_id } = await done(client, ear, { query });
+    const { client, subscriber } = await clients(here);
+    const { session_id } = await done(client, subscriber, { query });
     const expected = [{ id: session_id, query, result: { result: answer } }];
     expect(await listed(client)).toMatchObject(expected);
     expect(await client.call('getSessionLeaves', {})).toMatchObject({ sessions: expected });
@@ -168,10 +170,10 @@ describe('sessions of the built program', () => {
   });
 
   it('always show their model, and report the timeout that was set', async () => {
-    const here = await site([says('One.')]);
+    const here = await site([textAnswer('One.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
-    const { session_id } = await done(client, ear, { query: 'One' });
+    const { client, subscriber } = await clients(here);
+    const { session_id } = await done(client, subscriber, { query: 'One' });
     const names = { model: expect.stringMatching(/^[a-z]/), model_id: expect.stringMatching(/^claude-/) };
     expect(await listed(client)).toMatchObject([names]);
     expect(await state(client, session_id)).toMatchObject(names);
@@ -180,7 +182,7 @@ describe('sessions of the built program', () => {
       dangerously_skip_permissions: true,
       dangerously_skip_permissions_timeout_ms: 123_456,
     });
-    const { data } = await ear.hear(({ type }) => type === 'session_settings_changed');
+    const { data } = await subscriber.waitFor(({ type }) => type === 'session_settings_changed');
     expect(data).toMatchObject({ dangerously_skip_permissions_timeout_ms: 123_456 });
   });
 
@@ -201,10 +203,10 @@ describe('sessions of the built program', () => {
   });
 
   it('hide disallowed_tools from the model, also after they are continued', async () => {
-    const here = await site([says('One.'), says('Two.'), says('Three.')]);
+    const here = await site([textAnswer('One.'), textAnswer('Two.'), textAnswer('Three.')]);
     await here.serve();
-    const { client, ear } = await clients(here);
-    const { session_id } = await done(client, ear, {
+    const { client, subscriber } = await clients(here);
+    const { session_id } = await done(client, subscriber, {
       query: 'One',
       disallowed_tools: ['Bash', 'Write', 'Edit(src/**)'],
     });
@@ -212,14 +214,14 @@ describe('sessions of the built program', () => {
     expect(offered(here)).not.toContain('bash');
     expect(offered(here)).not.toContain('write');
     const child = (await client.call('continueSession', { session_id, query: 'Two' })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
+    await subscriber.waitForStatus(child.session_id, 'completed');
     expect(offered(here)).not.toContain('bash');
     const other = (await client.call('continueSession', {
       session_id,
       query: 'Three',
       disallowed_tools: ['Read'],
     })) as Launched;
-    await ear.hearStatus(other.session_id, 'completed');
+    await subscriber.waitForStatus(other.session_id, 'completed');
     expect(offered(here)).toEqual(expect.arrayContaining(['bash', 'write']));
     expect(offered(here)).not.toContain('read');
   });
@@ -227,14 +229,22 @@ describe('sessions of the built program', () => {
   it('require approval for edits in their directory, unless the client accepts edits', async () => {
     const write = call('write', { path: 'x.txt', content: 'x' });
     const edit = call('edit', { path: 'x.txt', edits: [{ old: 'x', new: 'y' }] });
-    const here = await site([write, edit, says('Done.'), write, says('Done.'), write, says('Done.')]);
+    const here = await site([
+      write,
+      edit,
+      textAnswer('Done.'),
+      write,
+      textAnswer('Done.'),
+      write,
+      textAnswer('Done.'),
+    ]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     const { session_id } = (await client.call('launchSession', {
       query: 'Write',
       working_dir: here.project,
     })) as Launched;
-    await ear.hearStatus(session_id, 'waiting_input');
+    await subscriber.waitForStatus(session_id, 'waiting_input');
     expect(await state(client, session_id)).toMatchObject({ auto_accept_edits: false });
     expect(await client.call('fetchApprovals', {})).toMatchObject({ approvals: [{ tool_name: 'write' }] });
     expect(existsSync(join(here.project, 'x.txt'))).toBe(false);
@@ -242,31 +252,35 @@ describe('sessions of the built program', () => {
       approval_id: await pendingApproval(client, session_id),
       decision: 'approve',
     });
-    await ear.hear(({ type, data }) => type === 'new_approval' && data.tool_name === 'edit');
+    await subscriber.waitFor(({ type, data }) => type === 'new_approval' && data.tool_name === 'edit');
     // From here on edits are accepted; pending approvals must still be decided.
     await client.call('updateSessionSettings', { session_id, auto_accept_edits: true });
     await client.call('sendDecision', {
       approval_id: await pendingApproval(client, session_id),
       decision: 'approve',
     });
-    await ear.hearStatus(session_id, 'completed');
+    await subscriber.waitForStatus(session_id, 'completed');
     const child = (await client.call('continueSession', { session_id, query: 'Again' })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
-    await done(client, ear, { query: 'Write', working_dir: here.project, allowed_tools: ['Write'] });
-    expect(ear.events.filter(({ type }) => type === 'new_approval')).toHaveLength(2);
+    await subscriber.waitForStatus(child.session_id, 'completed');
+    await done(client, subscriber, { query: 'Write', working_dir: here.project, allowed_tools: ['Write'] });
+    expect(subscriber.events.filter(({ type }) => type === 'new_approval')).toHaveLength(2);
   });
 
   it('of other doors keep their mode when they are continued over HLD', async () => {
-    const here = await site([says('One.'), call('write', { path: 'x.txt', content: 'x' }), says('Done.')]);
+    const here = await site([
+      textAnswer('One.'),
+      call('write', { path: 'x.txt', content: 'x' }),
+      textAnswer('Done.'),
+    ]);
     await here.serve();
-    const { client, ear } = await clients(here);
+    const { client, subscriber } = await clients(here);
     expect((await here.polypod('run', '--cwd', here.project, 'Begin')).code).toBe(0);
     const [session] = await listed(client);
     const child = (await client.call('continueSession', {
       session_id: session?.id,
       query: 'On',
     })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
+    await subscriber.waitForStatus(child.session_id, 'completed');
     expect(existsSync(join(here.project, 'x.txt'))).toBe(true);
   });
 });

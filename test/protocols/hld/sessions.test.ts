@@ -2,17 +2,17 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
-import { ADA, Listener, say } from '../../pod/fixture.ts';
+import { ADA, Listener, promptCommand } from '../../pod/fixture.ts';
 import {
   asks,
   calls,
   changesOf,
   type Client,
-  hldStage,
+  hldFixture,
   launch,
   type Launched,
   pendingApproval,
-  says,
+  textAnswer,
   STALLS,
   statusOf,
 } from './fixture.ts';
@@ -27,15 +27,15 @@ async function listed(
 
 describe('a session of another door', () => {
   it('is a draft until its first prompt, then one row whose run is the latest', async () => {
-    const { host, cwd, client: open, subscriber } = await hldStage([says('one'), says('two')]);
-    const [client, ear] = [await open(), await subscriber()];
+    const { host, cwd, client: open, subscribe } = await hldFixture([textAnswer('one'), textAnswer('two')]);
+    const [client, subscriber] = [await open(), await subscribe()];
     const pod = await host.create({ cwd, settings: { name: 'elsewhere' } });
     expect(await listed(client)).toEqual([]);
     expect(await listed(client, 'listSessions', { include_all: true })).toMatchObject([
       { id: pod.id, status: 'starting', detail: 'draft', title: 'elsewhere', query: '', run_id: '' },
     ]);
-    const first = await pod.handle(say('What is it?'), ADA);
-    await ear.hearStatus(pod.id, 'completed');
+    const first = await pod.handle(promptCommand('What is it?'), ADA);
+    await subscriber.waitForStatus(pod.id, 'completed');
     expect(await listed(client)).toMatchObject([
       {
         id: pod.id,
@@ -45,25 +45,25 @@ describe('a session of another door', () => {
         result: { result: 'one' },
       },
     ]);
-    const second = await pod.handle(say('And then?'), ADA);
-    await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === second.runId);
+    const second = await pod.handle(promptCommand('And then?'), ADA);
+    await subscriber.waitFor(({ data }) => data.new_status === 'completed' && data.run_id === second.runId);
     expect(await listed(client)).toMatchObject([{ id: pod.id, query: 'What is it?', run_id: second.runId }]);
-    expect(changesOf(ear, pod.id)).toEqual([
+    expect(changesOf(subscriber, pod.id)).toEqual([
       'starting→running',
       'running→completed',
       'completed→running',
       'running→completed',
     ]);
     expect(
-      ear.events
+      subscriber.events
         .filter(({ type }) => type === 'conversation_updated')
         .map(({ data }) => `${data.role}: ${data.content}`),
     ).toEqual(['assistant: one', 'user: And then?', 'assistant: two']);
   });
 
   it('that is closed before its first prompt is discarded without an event', async () => {
-    const { host, cwd, client: open, subscriber } = await hldStage([says('one')]);
-    const [client, ear] = [await open(), await subscriber()];
+    const { host, cwd, client: open, subscribe } = await hldFixture([textAnswer('one')]);
+    const [client, subscriber] = [await open(), await subscribe()];
     const pod = await host.create({ cwd });
     await pod.handle({ type: 'close' }, ADA);
     expect(await listed(client)).toEqual([]);
@@ -71,8 +71,8 @@ describe('a session of another door', () => {
       { id: pod.id, status: 'completed', detail: 'discarded' },
     ]);
     const { session_id } = (await client.call('launchSession', { query: 'hi' })) as Launched;
-    await ear.hearStatus(session_id, 'completed');
-    expect(ear.events.filter(({ data }) => data.session_id === pod.id)).toEqual([]);
+    await subscriber.waitForStatus(session_id, 'completed');
+    expect(subscriber.events.filter(({ data }) => data.session_id === pod.id)).toEqual([]);
   });
 
   it('that is paused there is waiting for input here', async () => {
@@ -80,45 +80,54 @@ describe('a session of another door', () => {
       host,
       cwd,
       client: open,
-      subscriber,
-    } = await hldStage([calls('ls', { path: '.' }), says('done')]);
-    const [client, ear] = [await open(), await subscriber()];
+      subscribe,
+    } = await hldFixture([calls('ls', { path: '.' }), textAnswer('done')]);
+    const [client, subscriber] = [await open(), await subscribe()];
     const pod = await host.create({ cwd });
-    await pod.handle(say('go'), ADA);
+    await pod.handle(promptCommand('go'), ADA);
     await pod.handle({ type: 'pause' }, ADA);
-    const { data } = await ear.hearStatus(pod.id, 'paused');
+    const { data } = await subscriber.waitForStatus(pod.id, 'paused');
     expect(data.new_status).toBe('waiting_input');
     expect(await listed(client)).toMatchObject([{ status: 'waiting_input', detail: 'paused' }]);
     await pod.handle({ type: 'resume' }, ADA);
-    await ear.hearStatus(pod.id, 'completed');
+    await subscriber.waitForStatus(pod.id, 'completed');
   });
 
   it('that is paused there can be interrupted here', async () => {
-    const { host, cwd, client: open, subscriber } = await hldStage([calls('ls', { path: '.' }), says('on')]);
-    const [client, ear] = [await open(), await subscriber()];
+    const {
+      host,
+      cwd,
+      client: open,
+      subscribe,
+    } = await hldFixture([calls('ls', { path: '.' }), textAnswer('on')]);
+    const [client, subscriber] = [await open(), await subscribe()];
     const pod = await host.create({ cwd });
-    await pod.handle(say('go'), ADA);
+    await pod.handle(promptCommand('go'), ADA);
     await pod.handle({ type: 'pause' }, ADA);
-    await ear.hearStatus(pod.id, 'paused');
+    await subscriber.waitForStatus(pod.id, 'paused');
     await client.call('interruptSession', { session_id: pod.id });
-    await ear.hearStatus(pod.id, 'interrupted');
+    await subscriber.waitForStatus(pod.id, 'interrupted');
     const child = objectOf(await client.call('continueSession', { session_id: pod.id, query: 'on' }));
-    await ear.hearStatus(stringOf(child.session_id), 'completed');
+    await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
   });
 });
 
 describe('a session launched here', () => {
   it('can be watched, approved and continued at other doors', async () => {
-    const stage = await hldStage([asks(), says('done')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
-    const pod = stage.host.pod(session_id);
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
+    const pod = fixture.host.pod(session_id);
     const watcher = new Listener(pod);
     const { snapshot } = await watcher.joined();
     expect(snapshot.approvals).toHaveLength(1);
     const [approval] = snapshot.approvals;
     await pod.handle({ type: 'decide', approvalId: approval?.approvalId ?? '', decision: 'approve' }, ADA);
-    await ear.hearStatus(session_id, 'completed');
-    expect(ear.events.map(({ type }) => type)).toContain('approval_resolved');
+    await subscriber.waitForStatus(session_id, 'completed');
+    expect(subscriber.events.map(({ type }) => type)).toContain('approval_resolved');
     expect(await client.call('getApproval', { approval_id: `local-${approval?.approvalId}` })).toMatchObject({
       approval: { status: 'approved' },
     });
@@ -127,15 +136,20 @@ describe('a session launched here', () => {
 
 describe('interruptSession', () => {
   it('ends the run as interrupted', async () => {
-    const stage = await hldStage([STALLS]);
-    const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+    const fixture = await hldFixture([STALLS]);
+    const {
+      session_id,
+      run_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'running');
     expect(await client.call('interruptSession', { session_id })).toEqual({
       success: true,
       session_id,
       status: 'interrupting',
     });
-    await ear.hearStatus(session_id, 'interrupted');
-    expect(changesOf(ear, session_id)).toEqual([
+    await subscriber.waitForStatus(session_id, 'interrupted');
+    expect(changesOf(subscriber, session_id)).toEqual([
       'starting→running',
       'running→interrupting',
       'running→interrupted',
@@ -156,7 +170,7 @@ describe('interruptSession', () => {
     const stubborn = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const stage = await hldStage([calls('stubborn', {}), says('never')], {
+    const fixture = await hldFixture([calls('stubborn', {}), textAnswer('never')], {
       tools: [
         {
           name: 'stubborn',
@@ -175,28 +189,28 @@ describe('interruptSession', () => {
         },
       ],
     });
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'running');
     await started;
     await client.call('interruptSession', { session_id });
-    await ear.hearStatus(session_id, 'interrupting');
+    await subscriber.waitForStatus(session_id, 'interrupting');
     expect(await statusOf(client, session_id)).toBe('interrupting');
     const { error } = await client.reply('interruptSession', { session_id });
     expect(error?.message).toBe('cannot interrupt session with status interrupting (must be running)');
     end();
-    await ear.hearStatus(session_id, 'interrupted');
+    await subscriber.waitForStatus(session_id, 'interrupted');
   });
 
   it.each([
     [{}, -32602, 'session_id is required'],
     [{ session_id: 'x' }, -32603, 'failed to get session: session not found: x'],
   ])('refuses %j', async (params, code, message) => {
-    const { error } = await (await (await hldStage([])).client()).reply('interruptSession', params);
+    const { error } = await (await (await hldFixture([])).client()).reply('interruptSession', params);
     expect(error).toMatchObject({ code, message });
   });
 
   it('refuses a session that has ended', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'completed');
     const { error } = await client.reply('interruptSession', { session_id });
     expect(error).toEqual({
       code: -32603,
@@ -207,27 +221,31 @@ describe('interruptSession', () => {
 
 describe('updateSessionSettings', () => {
   it('accepts edits from then on, and emits the change', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'completed');
     expect(await client.call('updateSessionSettings', { session_id, auto_accept_edits: true })).toEqual({
       success: true,
     });
-    const told = await ear.hear(({ type }) => type === 'session_settings_changed');
+    const told = await subscriber.waitFor(({ type }) => type === 'session_settings_changed');
     expect(told.data).toEqual({ session_id, event_type: 'settings_updated', auto_accept_edits: true });
     expect(await listed(client)).toMatchObject([{ auto_accept_edits: true }]);
   });
 
   it('skips permissions: pending approvals are approved, with the reason', async () => {
-    const stage = await hldStage([asks(), says('done')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const fixture = await hldFixture([asks(), textAnswer('done')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'waiting_input');
     const approval_id = await pendingApproval(client, session_id);
     await client.call('updateSessionSettings', {
       session_id,
       dangerously_skip_permissions: true,
       dangerously_skip_permissions_timeout_ms: 60_000,
     });
-    await ear.hearStatus(session_id, 'completed');
-    const told = await ear.hear(({ type }) => type === 'session_settings_changed');
+    await subscriber.waitForStatus(session_id, 'completed');
+    const told = await subscriber.waitFor(({ type }) => type === 'session_settings_changed');
     expect(told.data).toMatchObject({
       session_id,
       event_type: 'settings_updated',
@@ -240,8 +258,8 @@ describe('updateSessionSettings', () => {
   });
 
   it('keeps an existing expiry, and false removes it', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'completed');
     const update = (more: JsonObject) => client.call('updateSessionSettings', { session_id, ...more });
     await update({ dangerously_skip_permissions: true });
     const [forever] = await listed(client);
@@ -259,14 +277,19 @@ describe('updateSessionSettings', () => {
   });
 
   it('emits an event when the time has expired', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const {
+      session_id,
+      run_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'hi' }, 'completed');
     await client.call('updateSessionSettings', {
       session_id,
       dangerously_skip_permissions: true,
       dangerously_skip_permissions_timeout_ms: 20,
     });
-    const told = await ear.hear(({ data }) => data.reason === 'expired');
+    const told = await subscriber.waitFor(({ data }) => data.reason === 'expired');
     expect(told).toMatchObject({
       type: 'session_settings_changed',
       data: {
@@ -281,7 +304,7 @@ describe('updateSessionSettings', () => {
   });
 
   it('refuses an unknown session', async () => {
-    const { error } = await (await (await hldStage([])).client()).reply('updateSessionSettings', {
+    const { error } = await (await (await hldFixture([])).client()).reply('updateSessionSettings', {
       session_id: 'x',
     });
     expect(error).toEqual({ code: -32603, message: 'failed to get session: session not found: x' });
@@ -290,10 +313,10 @@ describe('updateSessionSettings', () => {
 
 describe('titles, archives, leaves and paths', () => {
   it('a title change is sent to subscribers; an empty title removes it', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('ok')]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'completed');
     expect(await client.call('updateSessionTitle', { session_id, title: 'New' })).toEqual({ success: true });
-    const told = await ear.hear(({ data }) => data.title === 'New');
+    const told = await subscriber.waitFor(({ data }) => data.title === 'New');
     expect(told).toMatchObject({ type: 'session_status_changed', data: { session_id, title: 'New' } });
     await client.call('updateSessionTitle', { session_id, title: '' });
     expect(await listed(client)).toMatchObject([{ title: '' }]);
@@ -302,8 +325,8 @@ describe('titles, archives, leaves and paths', () => {
   });
 
   it('sessions are archived singly and in bulk', async () => {
-    const stage = await hldStage([says('a'), says('b')]);
-    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const fixture = await hldFixture([textAnswer('a'), textAnswer('b')]);
+    const { session_id, client } = await launch(fixture, { query: 'hi' }, 'completed');
     expect(await client.call('archiveSession', { session_id, archived: true })).toEqual({ success: true });
     expect(await listed(client)).toMatchObject([{ archived: true }]);
     expect(await client.call('archiveSession', { session_id })).toEqual({ success: true });
@@ -326,12 +349,16 @@ describe('titles, archives, leaves and paths', () => {
   });
 
   it('leaves are the sessions without a continuation, by kind', async () => {
-    const stage = await hldStage([says('a'), says('b'), says('c')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'parent' }, 'completed');
+    const fixture = await hldFixture([textAnswer('a'), textAnswer('b'), textAnswer('c')]);
+    const {
+      session_id,
+      client,
+      subscribe: subscriber,
+    } = await launch(fixture, { query: 'parent' }, 'completed');
     const child = objectOf(await client.call('continueSession', { session_id, query: 'child' }));
-    await ear.hearStatus(stringOf(child.session_id), 'completed');
-    const draft = await stage.host.create({ cwd: stage.cwd });
-    const other = await launch(stage, { query: 'old' }, 'completed');
+    await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
+    const draft = await fixture.host.create({ cwd: fixture.cwd });
+    const other = await launch(fixture, { query: 'old' }, 'completed');
     await client.call('archiveSession', { session_id: other.session_id, archived: true });
     const ids = async (filter?: string) =>
       (await listed(client, 'getSessionLeaves', filter === undefined ? {} : { filter })).map(({ id }) => id);
@@ -347,7 +374,7 @@ describe('titles, archives, leaves and paths', () => {
   });
 
   it('paths are listed with their number of uses, most recent first', async () => {
-    const { host, cwd, client: open, directory } = await hldStage([]);
+    const { host, cwd, client: open, directory } = await hldFixture([]);
     const client = await open();
     await host.create({ cwd: directory });
     await host.create({ cwd });
@@ -361,14 +388,14 @@ describe('titles, archives, leaves and paths', () => {
   });
 
   it('file snapshots are the files that the session has read, latest first', async () => {
-    const stage = await hldStage([
+    const fixture = await hldFixture([
       calls('read', { path: 'a.txt' }),
       calls('read', { path: 'b.txt' }),
-      says('done'),
+      textAnswer('done'),
     ]);
-    writeFileSync(join(stage.cwd, 'a.txt'), 'first\n[second]\n');
-    writeFileSync(join(stage.cwd, 'b.txt'), 'other\n');
-    const { session_id, client } = await launch(stage, { query: 'read' }, 'completed');
+    writeFileSync(join(fixture.cwd, 'a.txt'), 'first\n[second]\n');
+    writeFileSync(join(fixture.cwd, 'b.txt'), 'other\n');
+    const { session_id, client } = await launch(fixture, { query: 'read' }, 'completed');
     const { snapshots } = (await client.call('getSessionSnapshots', { session_id })) as {
       snapshots: JsonObject[];
     };
@@ -386,23 +413,23 @@ describe('the complete texts of sessions', () => {
   const answer = `  A list:\n\n- ${'item '.repeat(500)}\n- end\n`;
 
   it('are listed for sessions of any door, also if their pods are not in memory', async () => {
-    const stage = await hldStage([says(answer), says(answer), says('the last')]);
-    const { session_id, client, ear } = await launch(stage, { query }, 'completed');
-    const pod = await stage.host.create({ cwd: stage.cwd });
-    await pod.handle(say(query), ADA);
-    await ear.hearStatus(pod.id, 'completed');
+    const fixture = await hldFixture([textAnswer(answer), textAnswer(answer), textAnswer('the last')]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query }, 'completed');
+    const pod = await fixture.host.create({ cwd: fixture.cwd });
+    await pod.handle(promptCommand(query), ADA);
+    await subscriber.waitForStatus(pod.id, 'completed');
     const child = (await client.call('continueSession', { session_id, query: `${query}?` })) as Launched;
-    await ear.hearStatus(child.session_id, 'completed');
+    await subscriber.waitForStatus(child.session_id, 'completed');
     const expected = [
       { id: child.session_id, query: `${query}?`, result: { result: 'the last' } },
       { id: pod.id, query, result: { result: answer } },
       { id: session_id, query, result: { result: answer } },
     ];
     expect(await listed(client)).toMatchObject(expected);
-    for (const { id } of expected) await stage.host.close(id);
+    for (const { id } of expected) await fixture.host.close(id);
     expect(await listed(client)).toMatchObject(expected);
-    await stage.restart();
-    const again = await stage.client();
+    await fixture.restart();
+    const again = await fixture.client();
     expect(await listed(again)).toMatchObject(expected);
     for (const { id, query: whole } of expected)
       expect(await again.call('getSessionState', { session_id: id })).toMatchObject({
@@ -411,23 +438,27 @@ describe('the complete texts of sessions', () => {
   });
 
   it('are those of the last answer, also if the request was repeated', async () => {
-    const stage = await hldStage([says('one'), says('two'), { parts: [], fault: { kind: '401' } }]);
-    const { session_id, client, ear } = await launch(stage, { query }, 'completed');
+    const fixture = await hldFixture([
+      textAnswer('one'),
+      textAnswer('two'),
+      { parts: [], fault: { kind: '401' } },
+    ]);
+    const { session_id, client, subscribe: subscriber } = await launch(fixture, { query }, 'completed');
     expect(await listed(client)).toMatchObject([{ result: { result: 'one' } }]);
-    const { runId } = await stage.host.pod(session_id).handle(say('And then?'), ADA);
-    await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+    const { runId } = await fixture.host.pod(session_id).handle(promptCommand('And then?'), ADA);
+    await subscriber.waitFor(({ data }) => data.new_status === 'completed' && data.run_id === runId);
     expect(await listed(client)).toMatchObject([{ query, result: { result: 'two' } }]);
     // A failed child has no answer; its parent's answer is not its result.
     const child = (await client.call('continueSession', { session_id, query: 'On' })) as Launched;
-    await ear.hearStatus(child.session_id, 'failed');
+    await subscriber.waitForStatus(child.session_id, 'failed');
     expect(await listed(client)).toMatchObject([{ query: 'On', result: { result: '' } }, { id: session_id }]);
   });
 
   it('are limited to those of the index row if the file cannot be read', async () => {
-    const stage = await hldStage([says(answer)]);
-    const { session_id, client } = await launch(stage, { query }, 'completed');
-    await stage.host.close(session_id);
-    rmSync(stage.host.fileOf(session_id));
+    const fixture = await hldFixture([textAnswer(answer)]);
+    const { session_id, client } = await launch(fixture, { query }, 'completed');
+    await fixture.host.close(session_id);
+    rmSync(fixture.host.fileOf(session_id));
     const [session] = await listed(client);
     expect(query.startsWith(stringOf(session?.query))).toBe(true);
     expect(objectOf(session?.result).result).toMatch(/^A list: - item/);
@@ -435,8 +466,8 @@ describe('the complete texts of sessions', () => {
 });
 
 it('a failed session reports its reason', async () => {
-  const stage = await hldStage([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
-  const { session_id, client } = await launch(stage, { query: 'hi' }, 'failed');
+  const fixture = await hldFixture([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
+  const { session_id, client } = await launch(fixture, { query: 'hi' }, 'failed');
   const [session] = await listed(client);
   expect(stringOf(session?.error)).not.toBe('');
   expect(session).toMatchObject({ status: 'failed', result: { is_error: true, error: session?.error } });

@@ -6,8 +6,8 @@ import type { JsonObject } from '../../../src/base/index.ts';
 import { site } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { ADA, say } from '../../pod/fixture.ts';
-import { Client, hldStage, launch, type Launched } from './fixture.ts';
+import { ADA, promptCommand } from '../../pod/fixture.ts';
+import { Client, hldFixture, launch, type Launched } from './fixture.ts';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -32,7 +32,7 @@ describe('clients that do not read', () => {
     const probe = pathToFileURL(resolve('test/protocols/tasks/limits/heap-probe.mjs')).href;
     const env = { ...here.env, NODE_OPTIONS: `--import=${probe}`, HEAP_FILE: heapFile };
     const daemon = start(['serve', '--json'], env);
-    await daemon.hear('{"pid":');
+    await daemon.waitForOutput('{"pid":');
     const live = async (count: number): Promise<number> => {
       process.kill(daemon.child.pid ?? 0, 'SIGUSR2');
       await expect.poll(() => usageIn(heapFile), { timeout: 20_000 }).toMatchObject({ count });
@@ -40,12 +40,12 @@ describe('clients that do not read', () => {
     };
     const path = join(here.home, '.humanlayer/daemon.sock');
     const client = await Client.open(path);
-    const ear = await Client.open(path);
-    ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+    const subscriber = await Client.open(path);
+    subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
     const work = async (runs: number): Promise<void> => {
       for (let run = 0; run < runs; run += 1) {
         const { session_id } = (await client.call('launchSession', { query: 'Go' })) as Launched;
-        await ear.hearStatus(session_id, 'completed');
+        await subscriber.waitForStatus(session_id, 'completed');
         await here.pod(session_id).then((pod) => pod.handle({ type: 'close' }, ADA));
       }
     };
@@ -57,52 +57,52 @@ describe('clients that do not read', () => {
     await work(6);
     const log = readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8');
     expect(log.match(/the client had more than 8388608 bytes unread/g)).toHaveLength(40);
-    expect(ear.events.filter(({ data }) => data.content?.length === 1_000_000)).toHaveLength(9);
+    expect(subscriber.events.filter(({ data }) => data.content?.length === 1_000_000)).toHaveLength(9);
     expect((await here.polypod('status', '--json')).stdout).toContain('"cutOff":40');
   }, 120_000);
 
   it('share the limit of the door: the one with the most unread bytes is disconnected first', async () => {
-    const stage = await hldStage(() => long(500_000), {
+    const fixture = await hldFixture(() => long(500_000), {
       agent: { contextWindow: 100_000_000 },
       hld: { limits: { connectionBytes: 10 * MEGABYTE, doorBytes: 1_800_000 } },
     });
-    const { ear, session_id: first } = await launch(stage, { query: 'a' }, 'completed');
-    const { session_id: second } = await launch(stage, { query: 'b' }, 'completed');
+    const { subscribe: subscriber, session_id: first } = await launch(fixture, { query: 'a' }, 'completed');
+    const { session_id: second } = await launch(fixture, { query: 'b' }, 'completed');
     const again = async (id: string): Promise<void> => {
-      const { runId } = await stage.host.pod(id).handle(say('again'), ADA);
-      await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+      const { runId } = await fixture.host.pod(id).handle(promptCommand('again'), ADA);
+      await subscriber.waitFor(({ data }) => data.new_status === 'completed' && data.run_id === runId);
     };
     // Their filters differ, so nothing is shared.
-    const one = await deaf(stage.path, { session_id: first });
-    const other = await deaf(stage.path, { session_id: second });
+    const one = await deaf(fixture.path, { session_id: first });
+    const other = await deaf(fixture.path, { session_id: second });
     await again(first);
     await again(first);
     await again(second);
-    expect(stage.door.status()).toMatchObject({ cutOff: 0 });
+    expect(fixture.door.status()).toMatchObject({ cutOff: 0 });
     await again(first);
-    await expect.poll(() => stage.door.status()).toMatchObject({ cutOff: 1 });
+    await expect.poll(() => fixture.door.status()).toMatchObject({ cutOff: 1 });
     one.socket.resume();
     await one.closed;
     // The other client is still connected, and receives everything.
     other.socket.resume();
-    await other.hear(({ data }) => data.new_status === 'completed');
+    await other.waitFor(({ data }) => data.new_status === 'completed');
     expect(other.events.filter(({ data }) => data.content?.length === 500_000)).toHaveLength(1);
-    await expect.poll(() => stage.door.status().unread).toBe(0);
+    await expect.poll(() => fixture.door.status().unread).toBe(0);
   });
 
   it('are disconnected during an answer when they exceed the limit of the door', async () => {
     const text = 'x'.repeat(600_000);
-    const stage = await hldStage([long(text.length)], {
+    const fixture = await hldFixture([long(text.length)], {
       hld: { limits: { doorBytes: 1_500_000, stalledMs: 200 } },
     });
-    const { client, session_id } = await launch(stage, { query: 'a' }, 'completed');
-    const silent = await Promise.all(Array.from({ length: 4 }, () => stage.client()));
+    const { client, session_id } = await launch(fixture, { query: 'a' }, 'completed');
+    const silent = await Promise.all(Array.from({ length: 4 }, () => fixture.client()));
     for (const one of silent) {
       one.socket.pause();
       one.send({ jsonrpc: '2.0', method: 'getConversation', params: { session_id }, id: 1 });
     }
     // Two of four answers fit.
-    await expect.poll(() => stage.door.status(), { timeout: 20_000 }).toMatchObject({ cutOff: 2 });
+    await expect.poll(() => fixture.door.status(), { timeout: 20_000 }).toMatchObject({ cutOff: 2 });
     // A client that reads is served and stays connected.
     expect(await client.call('getConversation', { session_id })).toMatchObject({
       events: [{}, { content: text }],
@@ -112,15 +112,15 @@ describe('clients that do not read', () => {
 
   it('may read slowly: an answer and an event larger than the limits arrive', async () => {
     const text = 'x'.repeat(3 * MEGABYTE);
-    const stage = await hldStage([long(text.length)], {
+    const fixture = await hldFixture([long(text.length)], {
       hld: { limits: { connectionBytes: MEGABYTE, doorBytes: 8 * MEGABYTE, stalledMs: 100 } },
     });
-    const { client, ear, session_id } = await launch(stage, { query: 'a' }, 'completed');
-    expect(ear.events.some(({ data }) => data.content === text)).toBe(true);
+    const { client, subscribe: subscriber, session_id } = await launch(fixture, { query: 'a' }, 'completed');
+    expect(subscriber.events.some(({ data }) => data.content === text)).toBe(true);
     expect(await client.call('getConversation', { session_id })).toMatchObject({
       events: [{}, { content: text }],
     });
-    expect(stage.door.status()).toMatchObject({ cutOff: 0 });
+    expect(fixture.door.status()).toMatchObject({ cutOff: 0 });
   });
 });
 

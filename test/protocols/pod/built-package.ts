@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type * as sources from '../../../src/index.ts';
 import { type Script, startSim } from '../../../src/sim/index.ts';
-import { type AgentWish, agentsOn, scratch } from '../../pod/fixture.ts';
+import { type AgentOverrides, agentsOn, scratch } from '../../pod/fixture.ts';
 import { type Client, ProcessClient, SocketClient } from './fixture.ts';
 
 /** The package as a program imports it: the types are those of the sources, the code is the built one. */
@@ -14,7 +14,7 @@ async function builtPackage(): Promise<typeof sources> {
 /** A pod in this process, hosted and served by the built package. */
 export async function builtPod(
   script: Script,
-  agent: AgentWish = {},
+  agent: AgentOverrides = {},
 ): Promise<Readonly<Record<'functions' | 'sockets', () => Promise<Client>>>> {
   const { Host, PodDoor, PodSockets } = await builtPackage();
   const sim = await startSim({ script });

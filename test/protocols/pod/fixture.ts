@@ -10,7 +10,7 @@ import {
   type WireEvent,
 } from '../../../src/protocols/pod/index.ts';
 import type { Script } from '../../../src/sim/index.ts';
-import { scratch, type Stage, stage } from '../../pod/fixture.ts';
+import { scratch, type HostFixture, hostFixture } from '../../pod/fixture.ts';
 
 export type Line = WireEvent;
 
@@ -19,13 +19,13 @@ export interface Client {
   readonly heard: readonly Line[];
   /** Sends a line without its newline. A refusal is received as an event. */
   send(line: string): Promise<void>;
-  say(method: string, params?: object, extras?: object): Promise<void>;
+  sendRequest(method: string, params?: object, extras?: object): Promise<void>;
   /** Waits for the first line that matches, past or future, from an index on. */
-  hear(fits: (line: Line) => boolean, from?: number): Promise<Line>;
+  waitFor(fits: (line: Line) => boolean, from?: number): Promise<Line>;
   close(): void;
 }
 
-export interface PodStage extends Stage {
+export interface PodFixture extends HostFixture {
   readonly pod: Pod;
   readonly door: PodDoor;
   readonly sockets: PodSockets;
@@ -34,15 +34,15 @@ export interface PodStage extends Stage {
   processClient(): Promise<Client>;
 }
 
-export async function podStage(
+export async function podFixture(
   script: Script,
-  options: Parameters<typeof stage>[1] & {
+  options: Parameters<typeof hostFixture>[1] & {
     readonly duplex?: Partial<DuplexOptions>;
     readonly name?: string;
   } = {},
-): Promise<PodStage> {
+): Promise<PodFixture> {
   const { duplex, name = 'hello-pod', ...rest } = options;
-  const opened = await stage(script, rest);
+  const opened = await hostFixture(script, rest);
   const pod = await opened.host.create({ cwd: opened.cwd, settings: { name } });
   const door = new PodDoor();
   const sockets = new PodSockets(door, { directory: join(scratch(), 'run'), ...duplex });
@@ -59,7 +59,7 @@ export async function podStage(
   };
 }
 
-class Ear {
+class LineRecorder {
   readonly heard: Line[] = [];
   readonly #wakers = new Set<() => void>();
 
@@ -68,7 +68,7 @@ class Ear {
     for (const wake of this.#wakers) wake();
   }
 
-  async hear(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+  async waitFor(fits: (line: Line) => boolean, from = 0): Promise<Line> {
     for (;;) {
       const found = this.heard.slice(from).find(fits);
       if (found !== undefined) return found;
@@ -87,7 +87,7 @@ class Ear {
 export class SocketClient implements Client {
   readonly socket: Socket;
   readonly closed: Promise<void>;
-  readonly #ear = new Ear();
+  readonly #recorder = new LineRecorder();
   #rest = '';
 
   static async connect(path: string): Promise<SocketClient> {
@@ -99,9 +99,9 @@ export class SocketClient implements Client {
     const client = new SocketClient(socket);
     onTestFinished(() => client.close());
     // The link is subscribed once it has answered.
-    await client.say('get_status', undefined, { request_id: 'hello' });
-    await client.hear((line) => line.request_id === 'hello');
-    client.#ear.heard.length = 0;
+    await client.sendRequest('get_status', undefined, { request_id: 'hello' });
+    await client.waitFor((line) => line.request_id === 'hello');
+    client.#recorder.heard.length = 0;
     return client;
   }
 
@@ -116,7 +116,7 @@ export class SocketClient implements Client {
   }
 
   get heard(): readonly Line[] {
-    return this.#ear.heard;
+    return this.#recorder.heard;
   }
 
   async send(line: string | Uint8Array): Promise<void> {
@@ -124,12 +124,12 @@ export class SocketClient implements Client {
     this.socket.write('\n');
   }
 
-  say(method: string, params?: object, extras: object = {}): Promise<void> {
+  sendRequest(method: string, params?: object, extras: object = {}): Promise<void> {
     return this.send(JSON.stringify({ method, ...(params && { params }), ...extras }));
   }
 
-  hear(fits: (line: Line) => boolean, from?: number): Promise<Line> {
-    return this.#ear.hear(fits, from);
+  waitFor(fits: (line: Line) => boolean, from?: number): Promise<Line> {
+    return this.#recorder.waitFor(fits, from);
   }
 
   close(): void {
@@ -139,41 +139,41 @@ export class SocketClient implements Client {
   #take(text: string): void {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#ear.take(JSON.parse(line) as Line);
+    for (const line of lines) this.#recorder.take(JSON.parse(line) as Line);
   }
 }
 
 /** A client in the same process: a function that is called with events. */
 export class ProcessClient implements Client {
   readonly #listener: PodListener;
-  readonly #ear: Ear;
+  readonly #recorder: LineRecorder;
 
   static async join(door: Pick<PodDoor, 'listen'>, pod: Pod): Promise<ProcessClient> {
-    const ear = new Ear();
-    const listener = await door.listen(pod, (event) => ear.take(event), { name: 'client' });
+    const recorder = new LineRecorder();
+    const listener = await door.listen(pod, (event) => recorder.take(event), { name: 'client' });
     onTestFinished(() => listener.close());
-    return new ProcessClient(listener, ear);
+    return new ProcessClient(listener, recorder);
   }
 
-  private constructor(listener: PodListener, ear: Ear) {
+  private constructor(listener: PodListener, recorder: LineRecorder) {
     this.#listener = listener;
-    this.#ear = ear;
+    this.#recorder = recorder;
   }
 
   get heard(): readonly Line[] {
-    return this.#ear.heard;
+    return this.#recorder.heard;
   }
 
   async send(line: string): Promise<void> {
     await this.#listener.request(JSON.parse(line) as { method: string }).catch(() => {});
   }
 
-  say(method: string, params?: object, extras: object = {}): Promise<void> {
+  sendRequest(method: string, params?: object, extras: object = {}): Promise<void> {
     return this.send(JSON.stringify({ method, ...(params && { params }), ...extras }));
   }
 
-  hear(fits: (line: Line) => boolean, from?: number): Promise<Line> {
-    return this.#ear.hear(fits, from);
+  waitFor(fits: (line: Line) => boolean, from?: number): Promise<Line> {
+    return this.#recorder.waitFor(fits, from);
   }
 
   close(): void {
@@ -182,7 +182,7 @@ export class ProcessClient implements Client {
 }
 
 /** The compared part of a line: the event and its data. */
-export function told(lines: readonly Line[]): readonly unknown[] {
+export function eventData(lines: readonly Line[]): readonly unknown[] {
   return lines.map(({ event, data }) => [event, data]);
 }
 

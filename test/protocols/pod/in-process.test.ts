@@ -1,32 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import { podEvents, type WireEvent } from '../../../src/protocols/pod/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { isState, podStage, told } from './fixture.ts';
+import { isState, podFixture, eventData } from './fixture.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 
 describe('a listener in the same process', () => {
   it('receives a refusal as an event, and as an error', async () => {
-    const { door, pod, socketClient } = await podStage([]);
+    const { door, pod, socketClient } = await podFixture([]);
     const other = await socketClient();
     const heard: WireEvent[] = [];
     const listener = await door.listen(pod, (event) => heard.push(event));
     await expect(listener.send('cancel')).rejects.toMatchObject({ code: 'conflict' });
     await expect(listener.send('rum')).rejects.toMatchObject({ code: 'unknown-method' });
-    await other.hear(({ event }) => event === 'error');
+    await other.waitFor(({ event }) => event === 'error');
     const notRunning = ['error', { code: 'not_running', message: 'there is no run to cancel' }];
-    expect(told(heard)[0]).toEqual(notRunning);
-    expect(told(heard)[1]).toEqual([
+    expect(eventData(heard)[0]).toEqual(notRunning);
+    expect(eventData(heard)[1]).toEqual([
       'error',
       { code: 'internal', message: expect.stringContaining('"rum"') as string },
     ]);
-    expect(told(other.heard)).toEqual([notRunning]);
+    expect(eventData(other.heard)).toEqual([notRunning]);
     listener.close();
     await expect(listener.send('get_status')).rejects.toThrow('the link is closed');
   });
 
   it('that throws is not called again, and affects no other listener', async () => {
-    const { door, pod, socketClient } = await podStage([HELLO]);
+    const { door, pod, socketClient } = await podFixture([HELLO]);
     const other = await socketClient();
     let calls = 0;
     const ends: unknown[] = [];
@@ -38,18 +38,18 @@ describe('a listener in the same process', () => {
       },
       { onEnd: (thrown) => ends.push(thrown) },
     );
-    await other.say('run', { input: 'Hello?' });
-    await other.hear(isState('idle'));
+    await other.sendRequest('run', { input: 'Hello?' });
+    await other.waitFor(isState('idle'));
     expect(calls).toBe(1);
     expect(ends).toEqual([new Error('a bug')]);
     expect(other.heard.map(({ event }) => event)).toContain('text_done');
   });
 
   it('reads events one by one, after a number, until it stops', async () => {
-    const { door, pod, socketClient } = await podStage([HELLO]);
+    const { door, pod, socketClient } = await podFixture([HELLO]);
     const other = await socketClient();
-    await other.say('run', { input: 'Hello?' });
-    await other.hear(isState('idle'));
+    await other.sendRequest('run', { input: 'Hello?' });
+    await other.waitFor(isState('idle'));
     const stop = new AbortController();
     const seen: string[] = [];
     for await (const { event } of podEvents(door, pod, {
@@ -66,7 +66,7 @@ describe('a listener in the same process', () => {
   });
 
   it('ends with its signal, and with the pod', async () => {
-    const { door, pod, host } = await podStage([]);
+    const { door, pod, host } = await podFixture([]);
     const stop = new AbortController();
     const stopped = podEvents(door, pod, { signal: stop.signal }).next();
     const events = podEvents(door, pod, {
@@ -81,7 +81,7 @@ describe('a listener in the same process', () => {
   });
 
   it('that reads too slowly gets an error with the number to resume after', async () => {
-    const { door, pod, socketClient } = await podStage([
+    const { door, pod, socketClient } = await podFixture([
       { parts: [{ text: 'w'.repeat(400) }], pace: { chunkSize: 2 } },
     ]);
     const events = podEvents(door, pod, {
@@ -91,8 +91,8 @@ describe('a listener in the same process', () => {
     });
     expect((await events.next()).value).toMatchObject({ event: 'status' });
     const other = await socketClient();
-    await other.say('run', { input: 'Many words.' });
-    await other.hear(isState('idle'));
+    await other.sendRequest('run', { input: 'Many words.' });
+    await other.waitFor(isState('idle'));
     await expect(events.next()).rejects.toMatchObject({
       code: 'overloaded',
       message: 'more than 50 events were unread: subscribe after 0',

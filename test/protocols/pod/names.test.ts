@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLog, redactor } from '../../../src/base/index.ts';
 import { openPodDoor } from '../../../src/protocols/pod/index.ts';
-import { scratch, stage } from '../../pod/fixture.ts';
+import { scratch, hostFixture } from '../../pod/fixture.ts';
 
 /** A host whose pods have sockets, and the target of each name. */
 async function named() {
-  const { host, cwd } = await stage([]);
+  const { host, cwd } = await hostFixture([]);
   const directory = join(scratch(), 'run');
   const log = createLog({ sinks: [], level: () => 'error', redact: () => redactor([]) });
   const door = await openPodDoor({ host, directory, version: '0', log });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Line, podStage } from './fixture.ts';
+import { type Line, podFixture } from './fixture.ts';
 
 const PROGRAMS = [
   { name: 'nc', args: (path: string) => ['-U', path], scripted: (path: string) => ['-N', '-U', path] },
@@ -28,18 +28,18 @@ for (const { name, args, scripted } of PROGRAMS) {
     it.skipIf(!isThere)(
       'one client prompts, three receive, another cancels and requests the history',
       async () => {
-        const stage = await podStage(ANSWERS);
-        const listeners = Array.from({ length: 3 }, () => new Program(name, args(stage.path)));
+        const fixture = await podFixture(ANSWERS);
+        const listeners = Array.from({ length: 3 }, () => new Program(name, args(fixture.path)));
         const [driver] = listeners;
         // A client that has an answer is subscribed.
         for (const { input } of listeners) input.write('{"method":"get_status","request_id":1}\n');
-        await Promise.all(listeners.map((listener) => listener.hear((lines) => lines.length === 1)));
+        await Promise.all(listeners.map((listener) => listener.waitFor((lines) => lines.length === 1)));
         driver?.input.write('{"method":"run","params":{"input":"Tell me everything."}}\n');
         const deltas = (lines: readonly Line[]) => lines.filter(({ event }) => event === 'text_delta').length;
-        await Promise.all(listeners.map((listener) => listener.hear((lines) => deltas(lines) === 2)));
-        const other = new Program(name, args(stage.path));
+        await Promise.all(listeners.map((listener) => listener.waitFor((lines) => deltas(lines) === 2)));
+        const other = new Program(name, args(fixture.path));
         other.input.write('{"method":"cancel"}\n{"method":"get_history"}\n');
-        await Promise.all(listeners.map((listener) => listener.hear(isCancelled)));
+        await Promise.all(listeners.map((listener) => listener.waitFor(isCancelled)));
         const seen = listeners.map(({ lines }) => lines.slice(1));
         expect(seen[0]?.map(({ event }) => event)).toEqual(
           expect.arrayContaining(['turn_start', 'text_delta', 'turn_end', 'history']),
@@ -50,8 +50,8 @@ for (const { name, args, scripted } of PROGRAMS) {
     );
 
     it.skipIf(!isThere)('a script receives its whole run and then exits', async () => {
-      const stage = await podStage(ANSWERS.slice(1));
-      const script = new Program(name, scripted(stage.path));
+      const fixture = await podFixture(ANSWERS.slice(1));
+      const script = new Program(name, scripted(fixture.path));
       script.input.end('{"method":"run","params":{"input":"Hello?"}}\n');
       expect(await script.exited).toBe(0);
       expect(script.lines.map(({ event }) => event)).toEqual([
@@ -94,7 +94,7 @@ class Program {
     return stdin;
   }
 
-  async hear(holds: (lines: readonly Line[]) => boolean): Promise<void> {
+  async waitFor(holds: (lines: readonly Line[]) => boolean): Promise<void> {
     while (!holds(this.lines))
       await new Promise<void>((resolve) => {
         this.#wake = resolve;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PodDoor } from '../../../src/protocols/pod/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Client, isState, type Line, type PodStage, podStage } from './fixture.ts';
+import { type Client, isState, type Line, type PodFixture, podFixture } from './fixture.ts';
 
 const LOOK: Answer = {
   parts: [
@@ -23,12 +23,12 @@ const ENDLESS: Answer = {
 
 describe('a client that reconnects', () => {
   it('after any number receives exactly the lines after it', async () => {
-    const stage = await podStage([LOOK, ASK, DONE, ENDLESS]);
-    const witness = await eventful(stage);
+    const fixture = await podFixture([LOOK, ASK, DONE, ENDLESS]);
+    const witness = await eventful(fixture);
     const numbers = [...new Set(witness.heard.flatMap(({ seq }) => seq ?? []))];
     const last = numbers.at(-1) ?? 0;
     for (let after = 0; after <= last; after += 1) {
-      const got = await resumed(stage, after, last);
+      const got = await resumed(fixture, after, last);
       expect(got, `after ${after}`).toEqual(
         witness.heard.filter(({ seq }) => seq !== undefined && seq > after),
       );
@@ -36,13 +36,13 @@ describe('a client that reconnects', () => {
   });
 
   it('receives the same lines from the next process', async () => {
-    const stage = await podStage([LOOK, ASK, DONE, ENDLESS]);
-    const witness = await eventful(stage);
+    const fixture = await podFixture([LOOK, ASK, DONE, ENDLESS]);
+    const witness = await eventful(fixture);
     const last = witness.heard.at(-1)?.seq ?? 0;
-    await stage.sockets.closeAll();
-    await stage.host.shutdown();
-    const host = await stage.reopen();
-    const again = { door: new PodDoor(), pod: host.pod(stage.pod.id) };
+    await fixture.sockets.closeAll();
+    await fixture.host.shutdown();
+    const host = await fixture.reopen();
+    const again = { door: new PodDoor(), pod: host.pod(fixture.pod.id) };
     for (let after = 1; after <= last; after += 7) {
       const got = await resumed(again, after, last);
       expect(got, `after ${after}`).toEqual(
@@ -52,14 +52,14 @@ describe('a client that reconnects', () => {
   });
 
   it('during a block without a number receives the block from its start', async () => {
-    const stage = await podStage([ENDLESS]);
-    const first = await stage.socketClient();
-    await first.say('run', { input: 'Go on.' });
+    const fixture = await podFixture([ENDLESS]);
+    const first = await fixture.socketClient();
+    await first.sendRequest('run', { input: 'Go on.' });
     const deltas = (client: Client) => client.heard.filter(({ event }) => event === 'text_delta').length;
-    await first.hear(() => deltas(first) === 4);
-    const late = await stage.socketClient();
-    await late.say('subscribe', {});
-    const snapshot = await late.hear(({ event }) => event === 'snapshot');
+    await first.waitFor(() => deltas(first) === 4);
+    const late = await fixture.socketClient();
+    await late.sendRequest('subscribe', {});
+    const snapshot = await late.waitFor(({ event }) => event === 'snapshot');
     expect(snapshot.data).toMatchObject({
       reason: 'joined',
       state: 'running',
@@ -68,31 +68,31 @@ describe('a client that reconnects', () => {
   });
 
   it('with an unassigned number is notified of the gap, and receives a snapshot', async () => {
-    const stage = await podStage([DONE]);
-    const client = await stage.socketClient();
-    await client.say('subscribe', { after: 1_000_000 });
-    const { data, seq } = await client.hear(({ event }) => event === 'snapshot');
+    const fixture = await podFixture([DONE]);
+    const client = await fixture.socketClient();
+    await client.sendRequest('subscribe', { after: 1_000_000 });
+    const { data, seq } = await client.waitFor(({ event }) => event === 'snapshot');
     expect({ data, seq }).toMatchObject({ data: { reason: 'gap', state: 'idle' }, seq: 1 });
-    await client.say('run', { input: 'Hello.' });
-    await client.hear(isState('idle'));
+    await client.sendRequest('run', { input: 'Hello.' });
+    await client.waitFor(isState('idle'));
     expect(client.heard[1]).toMatchObject({ event: 'run_start', seq: 2 });
   });
 
   it('while the pod is running misses nothing and receives nothing twice', async () => {
-    const stage = await podStage([
+    const fixture = await podFixture([
       { parts: [{ text: 'x'.repeat(4_000) }], pace: { chunkSize: 2, batch: 20, delayMs: 1 } },
     ]);
-    const witness = await stage.socketClient();
-    await witness.say('subscribe', { after: 0 });
-    await witness.say('run', { input: 'Many words, please.' });
+    const witness = await fixture.socketClient();
+    await witness.sendRequest('subscribe', { after: 0 });
+    await witness.sendRequest('run', { input: 'Many words, please.' });
     const late: Client[] = [];
     for (let count = 0; count < 15; count += 1) {
-      await witness.hear((line) => (line.seq ?? 0) > 8 + count * 60);
-      const client = await stage.socketClient();
-      await client.say('subscribe', { after: count * 5 });
+      await witness.waitFor((line) => (line.seq ?? 0) > 8 + count * 60);
+      const client = await fixture.socketClient();
+      await client.sendRequest('subscribe', { after: count * 5 });
       late.push(client);
     }
-    await Promise.all([witness, ...late].map((client) => client.hear(isState('idle'))));
+    await Promise.all([witness, ...late].map((client) => client.waitFor(isState('idle'))));
     for (const [count, client] of late.entries()) {
       const from = client.heard.findIndex(({ event }) => event === 'subscribed') + 1;
       expect(client.heard.slice(from)).toEqual(
@@ -102,18 +102,18 @@ describe('a client that reconnects', () => {
   });
 
   it('at any point of a stream misses nothing', async () => {
-    const stage = await podStage([
+    const fixture = await podFixture([
       { parts: [{ text: 'x'.repeat(9_000) }], pace: { chunkSize: 3, batch: 5, delayMs: 1 } },
     ]);
     const witness: Line[] = [];
-    const first = await stage.door.listen(stage.pod, (line) => witness.push(line));
+    const first = await fixture.door.listen(fixture.pod, (line) => witness.push(line));
     await first.send('subscribe', { after: 1 });
     const isOver = (): boolean => witness.at(-1)?.event === 'status' && witness.length > 9;
     await first.send('run', { input: 'Many words.' });
     const late: Line[][] = [];
     while (!isOver()) {
       const lines: Line[] = [];
-      const listener = await stage.door.listen(stage.pod, (line) => lines.push(line));
+      const listener = await fixture.door.listen(fixture.pod, (line) => lines.push(line));
       await listener.send('subscribe', { after: 1 });
       late.push(lines);
       // Only one turn of the event loop, so that they connect as close together as possible.
@@ -126,32 +126,32 @@ describe('a client that reconnects', () => {
 });
 
 /** A session with every kind of event: thinking, parallel calls, an approval, a pause and a cancel. */
-async function eventful(stage: PodStage): Promise<Client> {
-  const witness = await stage.socketClient();
-  await witness.say('subscribe', { after: 0 });
-  await witness.say('run', { input: 'What is here?' });
-  await witness.hear(({ event }) => event === 'approval_request');
-  await witness.hear((line) => line.event === 'status' && line.data.detail === 'waiting');
-  await witness.say('pause');
-  const asked = await witness.hear(({ event }) => event === 'approval_request');
+async function eventful(fixture: PodFixture): Promise<Client> {
+  const witness = await fixture.socketClient();
+  await witness.sendRequest('subscribe', { after: 0 });
+  await witness.sendRequest('run', { input: 'What is here?' });
+  await witness.waitFor(({ event }) => event === 'approval_request');
+  await witness.waitFor((line) => line.event === 'status' && line.data.detail === 'waiting');
+  await witness.sendRequest('pause');
+  const asked = await witness.waitFor(({ event }) => event === 'approval_request');
   const approvalId = asked.event === 'approval_request' ? asked.data.approval_id : '';
-  await witness.say('decide', { approval_id: approvalId, decision: 'approve' });
-  await witness.hear((line) => line.event === 'status' && line.data.detail === 'paused');
-  await witness.say('resume');
-  await witness.hear(isState('idle'));
+  await witness.sendRequest('decide', { approval_id: approvalId, decision: 'approve' });
+  await witness.waitFor((line) => line.event === 'status' && line.data.detail === 'paused');
+  await witness.sendRequest('resume');
+  await witness.waitFor(isState('idle'));
   const before = witness.heard.length;
-  await witness.say('run', { input: 'Go on.' });
-  await witness.hear(
+  await witness.sendRequest('run', { input: 'Go on.' });
+  await witness.waitFor(
     () => witness.heard.slice(before).filter(({ event }) => event === 'text_delta').length === 4,
   );
-  await witness.say('cancel');
-  await witness.hear(isState('idle'), before);
+  await witness.sendRequest('cancel');
+  await witness.waitFor(isState('idle'), before);
   return witness;
 }
 
 /** The lines that a resuming client receives, up to a number. */
 async function resumed(
-  { door, pod }: Pick<PodStage, 'door' | 'pod'>,
+  { door, pod }: Pick<PodFixture, 'door' | 'pod'>,
   after: number,
   until: number,
 ): Promise<readonly Line[]> {

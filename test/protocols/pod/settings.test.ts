@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { CLEARABLE } from '../../../src/pod/settings.ts';
-import { podStage } from './fixture.ts';
+import { podFixture } from './fixture.ts';
 
 /** A client with the extras, and the answers to its requests. */
 async function client() {
-  const stage = await podStage([]);
-  const one = await stage.socketClient();
-  await one.say('subscribe', {});
+  const fixture = await podFixture([]);
+  const one = await fixture.socketClient();
+  await one.sendRequest('subscribe', {});
   let ids = 0;
   const ask = async (method: string, params: object) => {
     const id = (ids += 1);
     await one.send(JSON.stringify({ method, params, request_id: id }));
-    return one.hear(({ request_id }) => request_id === id);
+    return one.waitFor(({ request_id }) => request_id === id);
   };
   const settings = async (change: object) => {
     const from = one.heard.length;
-    await one.say('configure', change);
-    return (await one.hear(({ event }) => event === 'settings', from)).data;
+    await one.sendRequest('configure', change);
+    return (await one.waitFor(({ event }) => event === 'settings', from)).data;
   };
   const refusal = async (method: string, params: object) => {
     const { event, data } = await ask(method, params);

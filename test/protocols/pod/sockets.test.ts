@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/sim/index.ts';
-import { isState, podStage, SocketClient, told } from './fixture.ts';
+import { isState, podFixture, SocketClient, eventData } from './fixture.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
 
@@ -17,13 +17,13 @@ async function closedAtOnce(path: string): Promise<void> {
 
 describe("a pod's socket", () => {
   it('is accessible only to its user', async () => {
-    const { path } = await podStage([]);
+    const { path } = await podFixture([]);
     expect((lstatSync(path).mode & 0o777).toString(8)).toBe('600');
     expect((lstatSync(dirname(path)).mode & 0o777).toString(8)).toBe('700');
   });
 
   it('is also reachable by the name of the pod, while it has that name', async () => {
-    const { sockets, pod, path } = await podStage([]);
+    const { sockets, pod, path } = await podFixture([]);
     const byName = join(dirname(path), 'my pod.sock');
     await sockets.name(pod.id, 'my pod');
     expect(readlinkSync(byName)).toBe(`${pod.id}.sock`);
@@ -37,72 +37,76 @@ describe("a pod's socket", () => {
   });
 
   it('sends all clients the same events, not only the client that sent the request', async () => {
-    const stage = await podStage([HELLO]);
-    const clients = await Promise.all([stage.socketClient(), stage.socketClient(), stage.processClient()]);
-    await clients[0]?.say('run', { input: 'Hello?' });
-    await Promise.all(clients.map((client) => client.hear(isState('idle'))));
+    const fixture = await podFixture([HELLO]);
+    const clients = await Promise.all([
+      fixture.socketClient(),
+      fixture.socketClient(),
+      fixture.processClient(),
+    ]);
+    await clients[0]?.sendRequest('run', { input: 'Hello?' });
+    await Promise.all(clients.map((client) => client.waitFor(isState('idle'))));
     expect(clients[1]?.heard).toEqual(clients[0]?.heard);
     expect(clients[2]?.heard).toEqual(clients[0]?.heard);
     expect(clients[0]?.heard.length).toBeGreaterThan(5);
   });
 
   it('does not affect a run when its client disconnects', async () => {
-    const stage = await podStage([HELLO]);
-    const [first, second] = [await stage.socketClient(), await stage.socketClient()];
-    await first.say('run', { input: 'Hello?' });
-    await first.hear(isState('running'));
+    const fixture = await podFixture([HELLO]);
+    const [first, second] = [await fixture.socketClient(), await fixture.socketClient()];
+    await first.sendRequest('run', { input: 'Hello?' });
+    await first.waitFor(isState('running'));
     first.close();
-    expect((await second.hear(({ event }) => event === 'text_done')).data).toEqual({ text: 'Hello.' });
-    await second.hear(isState('idle'));
+    expect((await second.waitFor(({ event }) => event === 'text_done')).data).toEqual({ text: 'Hello.' });
+    await second.waitFor(isState('idle'));
   });
 
   it('releases clients that close without sending anything at once, so that the pod can be unloaded', async () => {
-    const stage = await podStage([], { hibernateAfterMs: 1 });
-    await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(stage.path)));
-    await expect.poll(() => stage.door.links).toBe(0);
-    await expect.poll(() => stage.host.usage.pods).toBe(0);
+    const fixture = await podFixture([], { hibernateAfterMs: 1 });
+    await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(fixture.path)));
+    await expect.poll(() => fixture.door.links).toBe(0);
+    await expect.poll(() => fixture.host.usage.pods).toBe(0);
     // Also while another client is connected.
-    const other = await stage.socketClient();
-    await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(stage.path)));
-    await expect.poll(() => stage.door.links).toBe(1);
-    await other.say('get_status');
-    await other.hear(isState('idle'));
+    const other = await fixture.socketClient();
+    await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(fixture.path)));
+    await expect.poll(() => fixture.door.links).toBe(1);
+    await other.sendRequest('get_status');
+    await other.waitFor(isState('idle'));
   });
 
   it('releases a client that only received events, once it closes', async () => {
-    const stage = await podStage([], { hibernateAfterMs: 1 });
-    const socket = connect({ path: stage.path, allowHalfOpen: true });
+    const fixture = await podFixture([], { hibernateAfterMs: 1 });
+    const socket = connect({ path: fixture.path, allowHalfOpen: true });
     const reader = new SocketClient(socket);
     socket.end();
-    const asked = await stage.socketClient();
-    await asked.say('get_status');
-    await reader.hear(isState('idle'));
+    const asked = await fixture.socketClient();
+    await asked.sendRequest('get_status');
+    await reader.waitFor(isState('idle'));
     asked.close();
-    await expect.poll(() => stage.door.links).toBe(1);
+    await expect.poll(() => fixture.door.links).toBe(1);
     reader.close();
-    await expect.poll(() => stage.door.links).toBe(0);
-    await expect.poll(() => stage.host.usage.pods).toBe(0);
+    await expect.poll(() => fixture.door.links).toBe(0);
+    await expect.poll(() => fixture.host.usage.pods).toBe(0);
   });
 
   it('is removed when an idle pod without clients is unloaded', async () => {
-    const stage = await podStage([HELLO], { hibernateAfterMs: 1 });
-    const client = await stage.socketClient();
-    expect(stage.host.usage.pods).toBe(1);
+    const fixture = await podFixture([HELLO], { hibernateAfterMs: 1 });
+    const client = await fixture.socketClient();
+    expect(fixture.host.usage.pods).toBe(1);
     client.close();
-    await expect.poll(() => stage.host.usage.pods).toBe(0);
+    await expect.poll(() => fixture.host.usage.pods).toBe(0);
     // A connection loads it again.
-    const back = await stage.socketClient();
-    await back.say('run', { input: 'Hello?' });
-    await back.hear(isState('idle'));
+    const back = await fixture.socketClient();
+    await back.sendRequest('run', { input: 'Hello?' });
+    await back.waitFor(isState('idle'));
   });
 
   it('ends with the pod, with the reason', async () => {
-    const stage = await podStage([]);
-    const client = await stage.socketClient();
-    await client.say('subscribe', { after: 1 });
-    await client.say('close');
+    const fixture = await podFixture([]);
+    const client = await fixture.socketClient();
+    await client.sendRequest('subscribe', { after: 1 });
+    await client.sendRequest('close');
     await client.closed;
-    expect(told(client.heard)).toEqual([
+    expect(eventData(client.heard)).toEqual([
       ['subscribed', { after: 1 }],
       ['closed', { by: 'client', door: 'pod' }],
     ]);
@@ -111,8 +115,8 @@ describe("a pod's socket", () => {
 
 describe('a client that has ended its input', () => {
   it('receives the events of its run to the end, and is then closed', async () => {
-    const stage = await podStage([HELLO]);
-    const client = await stage.socketClient();
+    const fixture = await podFixture([HELLO]);
+    const client = await fixture.socketClient();
     client.socket.end('{"method":"run","params":{"input":"Hello?"}}\n');
     await client.closed;
     expect(client.heard.map(({ event }) => event)).toContain('text_done');
@@ -120,8 +124,8 @@ describe('a client that has ended its input', () => {
   });
 
   it('also receives the events of its queued prompts', async () => {
-    const stage = await podStage([{ parts: [{ text: 'First.' }] }, { parts: [{ text: 'Second.' }] }]);
-    const client = await stage.socketClient();
+    const fixture = await podFixture([{ parts: [{ text: 'First.' }] }, { parts: [{ text: 'Second.' }] }]);
+    const client = await fixture.socketClient();
     client.socket.end(
       '{"method":"run","params":{"input":"One"}}\n{"method":"run","params":{"input":"Two","when_busy":"queue"}}\n',
     );
@@ -132,9 +136,9 @@ describe('a client that has ended its input', () => {
   });
 
   it('is closed when its queued prompt was removed', async () => {
-    const stage = await podStage([{ parts: [{ text: 'First.' }] }]);
-    const [client, other] = [await stage.socketClient(), await stage.socketClient()];
-    await other.say('subscribe');
+    const fixture = await podFixture([{ parts: [{ text: 'First.' }] }]);
+    const [client, other] = [await fixture.socketClient(), await fixture.socketClient()];
+    await other.sendRequest('subscribe');
     client.socket.end(
       '{"method":"run","params":{"input":"One"}}\n{"method":"run","params":{"input":"Two","when_busy":"queue"}}\n{"method":"clear_queue"}\n',
     );
@@ -143,69 +147,74 @@ describe('a client that has ended its input', () => {
   });
 
   it('needs no newline at the end of its input', async () => {
-    const stage = await podStage([]);
-    const client = await stage.socketClient();
+    const fixture = await podFixture([]);
+    const client = await fixture.socketClient();
     client.socket.end('{"method":"get_history"}');
     await client.closed;
-    expect(told(client.heard)).toEqual([['history', { items: [] }]]);
+    expect(eventData(client.heard)).toEqual([['history', { items: [] }]]);
   });
 
   it('is closed even if its input was invalid', async () => {
-    const stage = await podStage([]);
-    const client = await stage.socketClient();
+    const fixture = await podFixture([]);
+    const client = await fixture.socketClient();
     client.socket.end(Buffer.from([0xff, 0x0a]));
     await client.closed;
-    expect(told(client.heard)).toEqual([['error', { code: 'internal', message: 'a line is not UTF-8' }]]);
+    expect(eventData(client.heard)).toEqual([
+      ['error', { code: 'internal', message: 'a line is not UTF-8' }],
+    ]);
   });
 
   it('stays if it has sent no request', async () => {
-    const stage = await podStage([HELLO]);
-    const socket = connect({ path: stage.path, allowHalfOpen: true });
+    const fixture = await podFixture([HELLO]);
+    const socket = connect({ path: fixture.path, allowHalfOpen: true });
     const silent = new SocketClient(socket);
     socket.end();
-    const subscriber = await stage.socketClient();
+    const subscriber = await fixture.socketClient();
     subscriber.socket.end('{"method":"subscribe"}\n');
-    await subscriber.hear(({ event }) => event === 'snapshot');
-    const other = await stage.socketClient();
-    await other.say('run', { input: 'Hello?' });
-    await Promise.all([silent, subscriber].map((client) => client.hear(isState('idle'))));
+    await subscriber.waitFor(({ event }) => event === 'snapshot');
+    const other = await fixture.socketClient();
+    await other.sendRequest('run', { input: 'Hello?' });
+    await Promise.all([silent, subscriber].map((client) => client.waitFor(isState('idle'))));
     silent.close();
   });
 });
 
 describe("an error in a client's input", () => {
   it('is sent to that client alone: invalid UTF-8', async () => {
-    const stage = await podStage([]);
-    const [client, other] = [await stage.socketClient(), await stage.socketClient()];
+    const fixture = await podFixture([]);
+    const [client, other] = [await fixture.socketClient(), await fixture.socketClient()];
     await client.send(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]));
-    await client.say('get_status', undefined, { request_id: 1 });
-    await client.hear(({ request_id: id }) => id === 1);
-    expect(told(client.heard)[0]).toEqual(['error', { code: 'internal', message: 'a line is not UTF-8' }]);
+    await client.sendRequest('get_status', undefined, { request_id: 1 });
+    await client.waitFor(({ request_id: id }) => id === 1);
+    expect(eventData(client.heard)[0]).toEqual([
+      'error',
+      { code: 'internal', message: 'a line is not UTF-8' },
+    ]);
     expect(other.heard).toEqual([]);
   });
 
   it('closes the connection with the reason if a line has no end', async () => {
-    const stage = await podStage([HELLO], { duplex: { lineBytes: 1_000 } });
-    const [client, other] = [await stage.socketClient(), await stage.socketClient()];
+    const fixture = await podFixture([HELLO], { duplex: { lineBytes: 1_000 } });
+    const [client, other] = [await fixture.socketClient(), await fixture.socketClient()];
     client.socket.write('x'.repeat(100_000));
     await client.closed;
-    expect(told(client.heard)).toEqual([
+    expect(eventData(client.heard)).toEqual([
       ['error', { code: 'internal', message: 'a line is longer than 1000 bytes' }],
     ]);
-    await other.say('run', { input: 'Hello?' });
-    await other.hear(isState('idle'));
+    await other.sendRequest('run', { input: 'Hello?' });
+    await other.waitFor(isState('idle'));
     expect(other.heard.map(({ event }) => event)).not.toContain('error');
   });
 
   it('has a specific code with the extras', async () => {
-    const stage = await podStage([]);
-    const client = await stage.socketClient();
-    await client.say('subscribe', { after: 1 });
+    const fixture = await podFixture([]);
+    const client = await fixture.socketClient();
+    await client.sendRequest('subscribe', { after: 1 });
     await client.send('[]');
-    await client.say('decide', { approval_id: 'none', decision: 'approve' });
-    await client.say('branch', { entry_id: 'none' });
-    await client.say('configure', { set: { accept_edits: 'yes' } });
-    await client.hear(() => client.heard.length === 5);
+    await client.sendRequest('decide', { approval_id: 'none', decision: 'approve' });
+    await client.sendRequest('branch', { entry_id: 'none' });
+    await client.sendRequest('configure', { set: { accept_edits: 'yes' } });
+    await client.waitFor(() => client.heard.length === 5);
     expect(
       client.heard.slice(1).map((line) => (line.event === 'error' ? line.data.code : line.event)),
     ).toEqual(['invalid_request', 'not_found', 'not_found', 'invalid_request']);
@@ -219,11 +228,11 @@ describe('a client that does not read', () => {
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
     };
     // The run may take longer than clients usually have to read the reason.
-    const stage = await podStage([words], { duplex: { pendingBytes: 200_000, lingerMs: 600_000 } });
-    const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
+    const fixture = await podFixture([words], { duplex: { pendingBytes: 200_000, lingerMs: 600_000 } });
+    const [slow, quick] = [await fixture.socketClient(), await fixture.socketClient()];
     slow.socket.pause();
-    await quick.say('run', { input: 'Many words.' });
-    await quick.hear(isState('idle'));
+    await quick.sendRequest('run', { input: 'Many words.' });
+    await quick.waitFor(isState('idle'));
     const texts = quick.heard.flatMap((line) => (line.event === 'text_delta' ? line.data.text : []));
     expect(texts.join('').length).toBe(3_000_000);
     // It receives the bytes in transit, the reason and the end.
@@ -233,12 +242,12 @@ describe('a client that does not read', () => {
     expect(last).toMatchObject({ event: 'error', data: { code: 'internal' } });
     expect(slow.heard.length).toBeLessThan(quick.heard.length);
     const resumeAfter = last?.event === 'error' ? (last.data.resume_after ?? 0) : 0;
-    const back = await stage.socketClient();
-    await back.say('subscribe', { after: resumeAfter });
-    await back.hear(isState('idle'));
+    const back = await fixture.socketClient();
+    await back.sendRequest('subscribe', { after: resumeAfter });
+    await back.waitFor(isState('idle'));
     const joined = [...slow.heard, ...back.heard].filter(({ event }) => event === 'text_delta');
-    expect(told([...new Map(joined.map((line) => [line.seq, line])).values()])).toEqual(
-      told(quick.heard.filter(({ event }) => event === 'text_delta')),
+    expect(eventData([...new Map(joined.map((line) => [line.seq, line])).values()])).toEqual(
+      eventData(quick.heard.filter(({ event }) => event === 'text_delta')),
     );
   });
 
@@ -247,11 +256,11 @@ describe('a client that does not read', () => {
       parts: [{ text: 'y'.repeat(1_000_000) }],
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
     };
-    const stage = await podStage([words], { duplex: { pendingBytes: 1_000, lingerMs: 1 } });
-    const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
+    const fixture = await podFixture([words], { duplex: { pendingBytes: 1_000, lingerMs: 1 } });
+    const [slow, quick] = [await fixture.socketClient(), await fixture.socketClient()];
     slow.socket.pause();
-    await quick.say('run', { input: 'Many words.' });
-    await quick.hear(isState('idle'));
+    await quick.sendRequest('run', { input: 'Many words.' });
+    await quick.waitFor(isState('idle'));
     slow.socket.resume();
     await slow.closed;
     expect(slow.heard.length).toBeLessThan(quick.heard.length);
@@ -260,7 +269,7 @@ describe('a client that does not read', () => {
 
 describe('a broadcast', () => {
   it('encodes an event once for all clients of a kind', async () => {
-    const stage = await podStage([HELLO]);
+    const fixture = await podFixture([HELLO]);
     const taken: Buffer[][] = [[], []];
     for (const bytes of taken) {
       const receiver = {
@@ -269,11 +278,11 @@ describe('a broadcast', () => {
         drained: () => Promise.resolve(),
         close: () => {},
       };
-      await stage.door.open(stage.pod, receiver, { by: 'test', pendingBytes: 0 });
+      await fixture.door.open(fixture.pod, receiver, { by: 'test', pendingBytes: 0 });
     }
-    const client = await stage.socketClient();
-    await client.say('run', { input: 'Hello?' });
-    await client.hear(isState('idle'));
+    const client = await fixture.socketClient();
+    await client.sendRequest('run', { input: 'Hello?' });
+    await client.waitFor(isState('idle'));
     expect(taken[0]?.length).toBeGreaterThan(0);
     expect(taken[0]?.every((bytes, at) => bytes === taken[1]?.[at])).toBe(true);
   });

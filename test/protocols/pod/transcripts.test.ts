@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/sim/index.ts';
-import type { AgentWish } from '../../pod/fixture.ts';
+import type { AgentOverrides } from '../../pod/fixture.ts';
 import { builtPod } from './built-package.ts';
 import { type Client, isState } from './fixture.ts';
 import { Names, type Step, transcriptsIn } from './transcript.ts';
@@ -42,7 +42,7 @@ const TOUCH: Answer = {
 /** The preconditions of a transcript of the page. */
 interface Scenario {
   readonly script: readonly Answer[];
-  readonly agent?: AgentWish;
+  readonly agent?: AgentOverrides;
   /** Clients that have subscribed. */
   readonly subscribed?: readonly string[];
   /** Done by another client before the clients connect. */
@@ -52,15 +52,15 @@ interface Scenario {
 }
 
 const paused = async (client: Client): Promise<void> => {
-  await client.say('run', { input: 'What is here?' });
-  await client.hear(({ event }) => event === 'turn_start');
-  await client.say('pause');
-  await client.hear(isState('paused'));
+  await client.sendRequest('run', { input: 'What is here?' });
+  await client.waitFor(({ event }) => event === 'turn_start');
+  await client.sendRequest('pause');
+  await client.waitFor(isState('paused'));
 };
 
 const finished = async (client: Client): Promise<void> => {
-  await client.say('run', { input: 'What is the capital of France?' });
-  await client.hear(isState('idle'));
+  await client.sendRequest('run', { input: 'What is the capital of France?' });
+  await client.waitFor(isState('idle'));
 };
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -69,8 +69,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'status-and-history': {
     script: [LOOK, DONE],
     before: async (client) => {
-      await client.say('run', { input: 'What is here?' });
-      await client.hear(isState('idle'));
+      await client.sendRequest('run', { input: 'What is here?' });
+      await client.waitFor(isState('idle'));
     },
   },
   cancel: { script: [ENDLESS] },
@@ -93,8 +93,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     script: [TOUCH],
     subscribed: [''],
     before: async (client) => {
-      await client.say('run', { input: 'Make a file.' });
-      await client.hear(isState('paused'));
+      await client.sendRequest('run', { input: 'Make a file.' });
+      await client.waitFor(isState('paused'));
     },
   },
   'request-id': { script: [], subscribed: ['ada'] },
@@ -136,8 +136,8 @@ async function play(
   for (const name of new Set(steps.map(({ client }) => client))) {
     const client = await join();
     if (subscribed.includes(name)) {
-      await client.say('subscribe', name === '' ? {} : { name });
-      await client.hear(({ event }) => event === 'snapshot');
+      await client.sendRequest('subscribe', name === '' ? {} : { name });
+      await client.waitFor(({ event }) => event === 'snapshot');
     }
     clients.set(name, { client, read: client.heard.length });
   }
@@ -154,7 +154,7 @@ async function play(
     }
     const at = one.read;
     one.read += 1;
-    const line = await one.client.hear(() => true, at);
+    const line = await one.client.waitFor(() => true, at);
     expected.push({ name, ...(page.normal(text) as object) });
     actual.push({ name, ...(real.normal(JSON.stringify(line)) as object) });
     // Fails at the first difference, before it waits for a line that never comes.
@@ -163,8 +163,8 @@ async function play(
   expect(actual).toEqual(expected);
   for (const { client, read } of clients.values()) {
     // No other line was received.
-    await client.say('get_status', undefined, { request_id: 'end' });
-    await client.hear(({ request_id: id }) => id === 'end');
+    await client.sendRequest('get_status', undefined, { request_id: 'end' });
+    await client.waitFor(({ request_id: id }) => id === 'end');
     expect(client.heard.slice(read, -1)).toEqual([]);
     expectGrowing(client);
   }

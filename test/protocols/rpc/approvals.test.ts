@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
-import { stage as inProcess } from './in-process-fixture.ts';
+import { inProcessFixture as inProcess } from './in-process-fixture.ts';
 import { describeOnEach } from './each-connection.ts';
 
 const ASK = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 const DONE = { parts: [{ text: 'done' }] };
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('an approval', () => {
     it('is requested from the client, which may allow it once', async () => {
-      const { client } = await stage([ASK, DONE], { isAsking: true });
+      const { client } = await openFixture([ASK, DONE], { isAsking: true });
       client.send({ type: 'prompt', message: 'go' });
-      const asked = await client.hear(({ type }) => type === 'extension_ui_request');
+      const asked = await client.waitFor(({ type }) => type === 'extension_ui_request');
       expect(asked).toMatchObject({ method: 'select' });
       expect(asked.title).toContain('touch made');
       expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
@@ -23,9 +23,9 @@ describeOnEach((stage) => {
     });
 
     it.each([{ value: 'Deny' }, { cancelled: true }])('is denied by %j', async (reply) => {
-      const { client } = await stage([ASK, DONE], { isAsking: true });
+      const { client } = await openFixture([ASK, DONE], { isAsking: true });
       client.send({ type: 'prompt', message: 'go' });
-      const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
+      const { id } = await client.waitFor(({ type }) => type === 'extension_ui_request');
       client.send({ type: 'extension_ui_response', id, ...reply });
       await client.quiet();
       const end = client.lines.find(({ type }) => type === 'tool_execution_end');
@@ -34,9 +34,9 @@ describeOnEach((stage) => {
     });
 
     it('for the session is not requested again', async () => {
-      const { client } = await stage([ASK, DONE, ASK, DONE], { isAsking: true });
+      const { client } = await openFixture([ASK, DONE, ASK, DONE], { isAsking: true });
       client.send({ type: 'prompt', message: 'go' });
-      const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
+      const { id } = await client.waitFor(({ type }) => type === 'extension_ui_request');
       client.send({ type: 'extension_ui_response', id, value: 'Allow for this session' });
       await client.quiet();
       const lines = await client.run('again');
@@ -46,13 +46,13 @@ describeOnEach((stage) => {
     it.each([['abort'], ['new_session']])(
       'that was withdrawn by %s is cancelled at the host, and a decided one is not',
       async (command) => {
-        const { client } = await stage([ASK, ASK, DONE], { isAsking: true });
+        const { client } = await openFixture([ASK, ASK, DONE], { isAsking: true });
         client.send({ type: 'prompt', message: 'go' });
-        const answered = await client.hear(({ method }) => method === 'select');
+        const answered = await client.waitFor(({ method }) => method === 'select');
         client.send({ type: 'extension_ui_response', id: answered.id, value: 'Allow once' });
-        const moot = await client.hear(({ method }) => method === 'select', client.lines.length);
+        const moot = await client.waitFor(({ method }) => method === 'select', client.lines.length);
         await client.ask(command);
-        await client.hear(({ method }) => method === 'cancel');
+        await client.waitFor(({ method }) => method === 'cancel');
         expect(client.lines.filter(({ method }) => method === 'cancel')).toEqual([
           {
             type: 'extension_ui_request',
@@ -71,7 +71,7 @@ describe('an approval', () => {
     const { client, host } = await inProcess([ASK, ASK, DONE], { isAsking: true });
     const { sessionId } = await client.get('get_state');
     client.send({ type: 'prompt', message: 'go' });
-    await client.hear(({ method }) => method === 'select');
+    await client.waitFor(({ method }) => method === 'select');
     await host
       .pod(String(sessionId))
       .handle(
@@ -81,7 +81,7 @@ describe('an approval', () => {
     const from = client.lines.length;
     expect(await client.ask(command)).toMatchObject({ success: command === 'abort' });
     // The prompt of the other client is a separate run that requests approval.
-    await client.hear(({ method }) => method === 'select', from);
+    await client.waitFor(({ method }) => method === 'select', from);
     expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
   });
 
@@ -89,7 +89,7 @@ describe('an approval', () => {
     const { client, host } = await inProcess([ASK, DONE], { isAsking: true });
     const { sessionId } = await client.get('get_state');
     client.send({ type: 'prompt', message: 'go' });
-    const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
+    const { id } = await client.waitFor(({ type }) => type === 'extension_ui_request');
     const pod = host.pod(String(sessionId));
     const [approval] = (await pod.snapshot()).approvals;
     await pod.handle(

@@ -34,7 +34,7 @@ export class Client {
   async ask(type: string, fields: object = {}): Promise<Line> {
     const id = `q${(this.#ids += 1)}`;
     this.send({ id, type, ...fields });
-    return this.hear((line) => line.type === 'response' && line.id === id);
+    return this.waitFor((line) => line.type === 'response' && line.id === id);
   }
 
   /** Returns the data of a command that must succeed. */
@@ -45,10 +45,10 @@ export class Client {
   }
 
   /** Waits for the first line that matches, past or future, from an index on. */
-  async hear(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+  async waitFor(fits: (line: Line) => boolean, from = 0): Promise<Line> {
     for (let at = from; ; ) {
-      const heard = this.lines.slice(at).find(fits);
-      if (heard !== undefined) return heard;
+      const found = this.lines.slice(at).find(fits);
+      if (found !== undefined) return found;
       at = Math.max(at, this.lines.length);
       if (this.#end !== undefined) throw new Error(this.#end);
       await new Promise<void>((resolve) => this.#wake.push(resolve));
@@ -64,7 +64,7 @@ export class Client {
   }
 
   async quiet(from = 0): Promise<Line> {
-    return this.hear(({ type }) => type === 'agent_settled', from);
+    return this.waitFor(({ type }) => type === 'agent_settled', from);
   }
 
   /** Handles received bytes. */

@@ -11,7 +11,7 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
 }
 
 /** A CommandOrder without a grace period, and a record of what ran. */
-function stage(graceMs = 0) {
+function fixture(graceMs = 0) {
   const order = new CommandOrder(graceMs);
   const done: string[] = [];
   const note = (name: string) => () => void done.push(name);
@@ -28,7 +28,7 @@ function stage(graceMs = 0) {
 
 describe('CommandOrder', () => {
   it('runs commands in the order of their arrival', async () => {
-    const { order, done, note } = stage();
+    const { order, done, note } = fixture();
     void order.inOrder(note('a'));
     void order.overtaking(note('b'));
     void order.inOrder(note('c'));
@@ -37,7 +37,7 @@ describe('CommandOrder', () => {
   });
 
   it('lets only overtaking commands pass a long wait', async () => {
-    const { order, done, note, long } = stage();
+    const { order, done, note, long } = fixture();
     const bash = long('bash');
     const prompt = order.inOrder(note('prompt'));
     await order.overtaking(note('state'));
@@ -49,7 +49,7 @@ describe('CommandOrder', () => {
   });
 
   it('lets nothing pass a waiting barrier', async () => {
-    const { order, done, note, long } = stage();
+    const { order, done, note, long } = fixture();
     const bash = long('bash');
     void order.inOrder(note('leave'), true);
     const name = order.overtaking(note('name'));
@@ -60,7 +60,7 @@ describe('CommandOrder', () => {
   });
 
   it('keeps the order if the wait ends within the grace period', async () => {
-    const { order, done, note, long } = stage(60_000);
+    const { order, done, note, long } = fixture(60_000);
     const bash = long('bash');
     const state = order.overtaking(note('state'));
     bash.open();
@@ -69,7 +69,7 @@ describe('CommandOrder', () => {
   });
 
   it('starts no ordered command while an overtaking one is running', async () => {
-    const { order, done, note, long } = stage();
+    const { order, done, note, long } = fixture();
     const bash = long('bash');
     const leave = order.inOrder(note('leave'));
     const { open, opened } = gate();
@@ -88,7 +88,7 @@ describe('CommandOrder', () => {
   });
 
   it('starts nothing before added work is done', async () => {
-    const { order, done, note, long } = stage();
+    const { order, done, note, long } = fixture();
     const bash = long('bash');
     const abort = gate();
     order.add(abort.opened.then(note('abort')));

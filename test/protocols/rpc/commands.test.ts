@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
 import type { Client, Line } from './client.ts';
-import type { Staged } from './fixture.ts';
+import type { RpcFixture } from './fixture.ts';
 import { describeOnEach } from './each-connection.ts';
 
 const SHORT = { parts: [{ text: 'ok' }] };
 const STALLED: Answer = { parts: [{ text: 'a few words, and then nothing more' }], fault: { kind: 'stall' } };
 
-/** The model of the stage, as clients receive it. */
-const modelOf = ({ baseUrl }: Staged) => ({
+/** The model of the fixture, as clients receive it. */
+const modelOf = ({ baseUrl }: RpcFixture) => ({
   id: 'sim',
   name: 'Sim',
   api: 'anthropic-messages',
@@ -25,14 +25,14 @@ const modelOf = ({ baseUrl }: Staged) => ({
   maxTokens: 16_384,
 });
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('get_state', () => {
     it('has the documented keys and defaults', async () => {
-      const staged = await stage([]);
-      const { client } = staged;
+      const fixture = await openFixture([]);
+      const { client } = fixture;
       const state = await client.get('get_state');
       expect(state).toEqual({
-        model: modelOf(staged),
+        model: modelOf(fixture),
         thinkingLevel: 'off',
         isStreaming: false,
         isCompacting: false,
@@ -54,7 +54,7 @@ describeOnEach((stage) => {
 
     it('contains the system prompt and tools of the model', async () => {
       const asked: { readonly system: unknown; readonly names: readonly string[] }[] = [];
-      const { client } = await stage(({ body, tools }) => {
+      const { client } = await openFixture(({ body, tools }) => {
         asked.push({ system: JSON.stringify(body), names: tools.map(({ name }) => name) });
         return SHORT;
       });
@@ -71,7 +71,7 @@ describeOnEach((stage) => {
     });
 
     it('reflects changed settings', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       await client.ask('set_steering_mode', { mode: 'all' });
       await client.ask('set_follow_up_mode', { mode: 'all' });
       await client.ask('set_interrupt_mode', { mode: 'immediate' });
@@ -89,8 +89,8 @@ describeOnEach((stage) => {
     });
 
     it('has no session file in memory', async () => {
-      const { client } = await stage([]);
-      const held = await stage([], { inMemory: true });
+      const { client } = await openFixture([]);
+      const held = await openFixture([], { inMemory: true });
       expect(await client.get('get_state')).toHaveProperty('sessionFile');
       expect(await held.client.get('get_state')).not.toHaveProperty('sessionFile');
       expect(await held.client.get('get_session_stats')).not.toHaveProperty('sessionFile');
@@ -101,19 +101,19 @@ describeOnEach((stage) => {
     });
 
     it('reports isStreaming from the acknowledgement on, and does not count the message in progress', async () => {
-      const { client } = await stage([STALLED]);
+      const { client } = await openFixture([STALLED]);
       client.write('{"type":"prompt","message":"write"}\n{"id":"s","type":"get_state"}\n');
-      expect(await client.hear(({ id }) => id === 's')).toMatchObject({ data: { isStreaming: true } });
-      await client.hear(({ type }) => type === 'message_update');
+      expect(await client.waitFor(({ id }) => id === 's')).toMatchObject({ data: { isStreaming: true } });
+      await client.waitFor(({ type }) => type === 'message_update');
       expect(await client.get('get_state')).toMatchObject({ isStreaming: true, messageCount: 1 });
     });
   });
 
   describe('models', () => {
     it('are listed, set and cycled as complete objects', async () => {
-      const staged = await stage([]);
-      const { client } = staged;
-      const model = modelOf(staged);
+      const fixture = await openFixture([]);
+      const { client } = fixture;
+      const model = modelOf(fixture);
       const { thinking: _, ...plain } = model;
       const other = { ...plain, id: 'other', name: 'Other', reasoning: false };
       expect(await client.get('get_available_models')).toEqual({ models: [model, other] });
@@ -127,7 +127,7 @@ describeOnEach((stage) => {
     });
 
     it('that do not exist are refused with the id', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.ask('set_model', { provider: 'x', modelId: 'y' })).toEqual({
         id: 'q1',
         type: 'response',
@@ -138,12 +138,12 @@ describeOnEach((stage) => {
     });
 
     it('cannot be cycled if there is only one', async () => {
-      const { client } = await stage([], { hasOneModel: true });
+      const { client } = await openFixture([], { hasOneModel: true });
       expect(await client.ask('cycle_model')).toMatchObject({ success: true, data: null });
     });
 
     it('use the chosen thinking level, or none', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       const levels = [];
       for (let count = 0; count < 6; count += 1) levels.push(await client.get('cycle_thinking_level'));
       expect(levels.map(({ level }) => level)).toEqual(['minimal', 'low', 'medium', 'high', 'xhigh', 'off']);
@@ -160,7 +160,7 @@ describeOnEach((stage) => {
 
   describe('the conversation', () => {
     it('is stored as messages', async () => {
-      const { client } = await stage([{ parts: [{ text: ' Hello ' }] }]);
+      const { client } = await openFixture([{ parts: [{ text: ' Hello ' }] }]);
       expect(await client.ask('get_last_assistant_text')).toMatchObject({ success: true, data: {} });
       await client.run('hi');
       const { messages } = await client.get('get_messages');
@@ -172,7 +172,7 @@ describeOnEach((stage) => {
     it('has statistics', async () => {
       const call = { toolCall: { name: 'bash', arguments: { command: 'true' } } };
       const usage = { inputTokens: 100, outputTokens: 7, cacheReadInputTokens: 40 };
-      const { client } = await stage([
+      const { client } = await openFixture([
         { parts: [call], usage },
         { ...SHORT, usage },
       ]);
@@ -194,7 +194,7 @@ describeOnEach((stage) => {
     });
 
     it('is available as entries and as a tree', async () => {
-      const { client } = await stage([SHORT]);
+      const { client } = await openFixture([SHORT]);
       await client.run('hi');
       const { entries, leafId } = await client.get('get_entries');
       const ids = (entries as Line[]).map(({ id }) => id);
@@ -210,7 +210,7 @@ describeOnEach((stage) => {
 
     it('contains the partial text of an aborted answer, in the file too, and the model receives it', async () => {
       const bodies: string[] = [];
-      const { client } = await stage(({ body }) => {
+      const { client } = await openFixture(({ body }) => {
         bodies.push(JSON.stringify(body));
         return bodies.length === 1
           ? {
@@ -221,7 +221,9 @@ describeOnEach((stage) => {
           : SHORT;
       });
       client.send({ type: 'prompt', message: 'write' });
-      await client.hear(({ assistantMessageEvent }) => objectOf(assistantMessageEvent).type === 'text_delta');
+      await client.waitFor(
+        ({ assistantMessageEvent }) => objectOf(assistantMessageEvent).type === 'text_delta',
+      );
       await client.ask('abort');
       const told = objectOf(client.lines.findLast(({ type }) => type === 'message_end')?.message);
       const { messages } = await client.get('get_messages');
@@ -256,16 +258,16 @@ describeOnEach((stage) => {
     });
 
     it('has no text if the answer was aborted before its first text', async () => {
-      const { client } = await stage([{ parts: [], fault: { kind: 'no-response' } }]);
+      const { client } = await openFixture([{ parts: [], fault: { kind: 'no-response' } }]);
       client.send({ type: 'prompt', message: 'write' });
-      await client.hear(({ type }) => type === 'agent_start');
+      await client.waitFor(({ type }) => type === 'agent_start');
       await client.ask('abort');
       expect(await client.get('get_last_assistant_text')).toEqual({});
       expect(await rolesOf(client)).toEqual(['user', 'assistant']);
     });
 
     it('is not compacted if it is small', async () => {
-      const { client } = await stage([SHORT]);
+      const { client } = await openFixture([SHORT]);
       expect(await client.ask('compact')).toMatchObject({
         success: false,
         error: 'Nothing to compact (session too small)',
@@ -274,7 +276,7 @@ describeOnEach((stage) => {
 
     it('is compacted after one exchange', async () => {
       const asked: (readonly string[])[] = [];
-      const { client } = await stage(({ messages }) => {
+      const { client } = await openFixture(({ messages }) => {
         asked.push(messages.map(({ text }) => text));
         return { parts: [{ text: asked.length === 2 ? 'a summary' : 'ok' }] };
       });
@@ -300,7 +302,7 @@ describeOnEach((stage) => {
     });
 
     it('is compacted on demand, without events', async () => {
-      const { client } = await stage([SHORT, { parts: [{ text: 'a summary' }] }]);
+      const { client } = await openFixture([SHORT, { parts: [{ text: 'a summary' }] }]);
       await client.run(`remember ${'y'.repeat(120_000)}`);
       const from = client.lines.length;
       expect(await client.get('compact', { customInstructions: 'be short' })).toEqual({
@@ -317,7 +319,7 @@ describeOnEach((stage) => {
 
   describe('a session name', () => {
     it('must not be empty', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.ask('set_session_name', { name: ' \t ' })).toEqual({
         id: 'q1',
         type: 'response',
@@ -330,7 +332,7 @@ describeOnEach((stage) => {
 
   describe('bash', () => {
     it('returns the output, whatever the exit code', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.get('bash', { command: 'echo one; echo two; exit 3' })).toEqual({
         output: 'one\ntwo\n',
         exitCode: 3,
@@ -357,7 +359,7 @@ describeOnEach((stage) => {
     });
 
     it('without output has no lines', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.get('bash', { command: 'true' })).toEqual({
         output: '',
         exitCode: 0,
@@ -371,7 +373,7 @@ describeOnEach((stage) => {
     });
 
     it('with a long output returns its end, and a file with all of it', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       const result = await client.get('bash', { command: 'seq 1 60000' });
       expect(result).toMatchObject({ exitCode: 0, truncated: true, totalLines: 60_001, totalBytes: 348_894 });
       const output = stringOf(result.output);
@@ -385,7 +387,7 @@ describeOnEach((stage) => {
 
     it('is sent to the model with the next prompt, unless it is excluded', async () => {
       const bodies: string[] = [];
-      const { client } = await stage(({ body }) => {
+      const { client } = await openFixture(({ body }) => {
         bodies.push(JSON.stringify(body));
         return SHORT;
       });
@@ -399,9 +401,9 @@ describeOnEach((stage) => {
     });
 
     it('during a run is added after it', async () => {
-      const { client } = await stage([STALLED, SHORT]);
+      const { client } = await openFixture([STALLED, SHORT]);
       client.send({ type: 'prompt', message: 'write' });
-      await client.hear(({ type }) => type === 'message_update');
+      await client.waitFor(({ type }) => type === 'message_update');
       expect(await client.get('bash', { command: 'echo beside' })).toMatchObject({ output: 'beside\n' });
       expect(await rolesOf(client)).toEqual(['user']);
       await client.ask('abort');
@@ -410,26 +412,26 @@ describeOnEach((stage) => {
     });
 
     it('can be aborted while it runs', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       client.write(
         '{"id":"b","type":"bash","command":"echo begun; sleep 60"}\n{"id":"a","type":"abort_bash"}\n',
       );
-      const end = await client.hear(({ id }) => id === 'b');
+      const end = await client.waitFor(({ id }) => id === 'b');
       expect(end).toMatchObject({ success: true, data: { cancelled: true, truncated: false } });
       expect(end.data).not.toHaveProperty('exitCode');
       expect((end.data as { output: string }).output).toMatch(/^\[Command cancelled\]\n/);
-      expect(await client.hear(({ id }) => id === 'a')).toMatchObject({ success: true });
+      expect(await client.waitFor(({ id }) => id === 'a')).toMatchObject({ success: true });
     });
 
     it('can be aborted when none runs', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.ask('abort_bash')).toMatchObject({ success: true });
     });
   });
 
   describe('sessions', () => {
     it('are created with the current settings', async () => {
-      const { client } = await stage([SHORT, SHORT]);
+      const { client } = await openFixture([SHORT, SHORT]);
       await client.ask('set_steering_mode', { mode: 'all' });
       await client.ask('set_session_name', { name: 'old' });
       await client.run('hi');
@@ -449,7 +451,7 @@ describeOnEach((stage) => {
     });
 
     it('are switched by their file', async () => {
-      const { client } = await stage([SHORT, { parts: [{ text: 'there' }] }]);
+      const { client } = await openFixture([SHORT, { parts: [{ text: 'there' }] }]);
       await client.run('hi');
       const first = await client.get('get_state');
       await client.get('new_session');
@@ -462,7 +464,7 @@ describeOnEach((stage) => {
     });
 
     it('are created for a missing file, and never overwrite another program’s file', async () => {
-      const { client, cwd } = await stage([SHORT]);
+      const { client, cwd } = await openFixture([SHORT]);
       const path = join(cwd, 'new.jsonl');
       expect(await client.get('switch_session', { sessionPath: path })).toEqual({ cancelled: false });
       await client.run('hi');
@@ -478,9 +480,9 @@ describeOnEach((stage) => {
     });
 
     it('end the current run, with its end events', async () => {
-      const { client } = await stage([STALLED]);
+      const { client } = await openFixture([STALLED]);
       client.send({ type: 'prompt', message: 'write' });
-      await client.hear(({ type }) => type === 'message_update');
+      await client.waitFor(({ type }) => type === 'message_update');
       await client.get('new_session');
       expect(client.types.filter((type) => type === 'agent_end')).toHaveLength(1);
       expect(client.types.indexOf('agent_end')).toBeLessThan(client.types.lastIndexOf('response'));
@@ -490,7 +492,7 @@ describeOnEach((stage) => {
       ['branch', 'get_branch_messages', 'Invalid entry ID for branching'],
       ['fork', 'get_fork_messages', 'Invalid entry ID for forking'],
     ])('%s before a message', async (command, list, refusal) => {
-      const { client } = await stage([SHORT, SHORT]);
+      const { client } = await openFixture([SHORT, SHORT]);
       await client.run('one');
       await client.run('two');
       const before = await client.get('get_state');
@@ -511,7 +513,7 @@ describeOnEach((stage) => {
     });
 
     it('are cloned', async () => {
-      const { client } = await stage([SHORT]);
+      const { client } = await openFixture([SHORT]);
       expect(await client.ask('clone')).toMatchObject({
         success: false,
         error: 'Cannot clone session: no current entry selected',
@@ -527,7 +529,7 @@ describeOnEach((stage) => {
     it('are exported as a page without active content', async () => {
       const script = '<script>alert(1)</script><img src=x onerror=alert(2)>';
       const call = { toolCall: { name: 'bash', arguments: { command: `echo '${script}'` } } };
-      const { client, cwd } = await stage([
+      const { client, cwd } = await openFixture([
         { parts: [{ thinking: script }, call] },
         { parts: [{ text: script }] },
       ]);
@@ -572,7 +574,7 @@ describeOnEach((stage) => {
     ];
 
     it('are set and returned with their phases', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.get('set_todos', { phases })).toEqual({ todoPhases: kept });
       expect(await client.get('get_state')).toMatchObject({ todoPhases: kept });
       expect(client.types.filter((type) => type !== 'response')).toEqual([]);
@@ -589,7 +591,7 @@ describeOnEach((stage) => {
         { content: 'Exercise edit operations', status: 'completed' },
         { content: 'Write it down', status: 'completed' },
       ];
-      const { client } = await stage([
+      const { client } = await openFixture([
         { parts: [{ toolCall: { name: 'todo', arguments: { items } } }] },
         SHORT,
       ]);
@@ -609,7 +611,7 @@ describeOnEach((stage) => {
     });
 
     it('that are left open cause three reminders', async () => {
-      const { client } = await stage([SHORT, SHORT, SHORT, SHORT]);
+      const { client } = await openFixture([SHORT, SHORT, SHORT, SHORT]);
       await client.ask('set_todos', { phases });
       const lines = await client.run('go');
       const reminders = lines.filter(({ type }) => type === 'todo_reminder');
@@ -640,19 +642,19 @@ describeOnEach((stage) => {
     });
 
     it('that are done are removed after a delay', async () => {
-      const { client } = await stage([], { isHasty: true });
+      const { client } = await openFixture([], { isHasty: true });
       const done = [
         { id: 'phase-1', name: 'A', tasks: [{ id: 'task-1', content: 'x', status: 'completed' }] },
       ];
       await client.ask('set_todos', { phases: done });
-      await client.hear(({ type }) => type === 'todo_auto_clear');
+      await client.waitFor(({ type }) => type === 'todo_auto_clear');
       expect(await client.get('get_state')).toMatchObject({ todoPhases: [] });
     });
   });
 
   describe('commands that exist only for compatibility', () => {
     it('return a response', async () => {
-      const { client, version } = await stage([]);
+      const { client, version } = await openFixture([]);
       expect(await client.ask('set_locale', { locale: 'th' })).toMatchObject({ success: true });
       expect(await client.get('get_integrations')).toEqual({
         version,

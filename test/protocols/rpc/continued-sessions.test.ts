@@ -26,7 +26,7 @@ async function context(way: 'in process' | 'in a daemon' = 'in process'): Promis
   const models = ['first', 'second'].map((id) => ({ ...model, id }));
   writeFileSync(join(directory, 'models.json'), JSON.stringify(models));
   const env = { HOME: home };
-  if (way === 'in a daemon') await start(['serve', '--json'], env).hear('{"pid":');
+  if (way === 'in a daemon') await start(['serve', '--json'], env).waitForOutput('{"pid":');
   return { home, env, client: (...args) => new Program(args, env) };
 }
 
@@ -119,7 +119,7 @@ describe('a continued session', () => {
     expect(await program.get('get_session_stats')).toMatchObject({ totalMessages: 2 });
     const before = readFileSync(file, 'utf8');
     program.send({ id: 'p', type: 'prompt', message: 'hello' });
-    expect(await program.hear(({ id, success }) => id === 'p' && success === false)).toMatchObject({
+    expect(await program.waitFor(({ id, success }) => id === 'p' && success === false)).toMatchObject({
       command: 'prompt',
       error: expect.stringMatching(/no account is called "acme".* Add it under accounts in/) as unknown,
     });

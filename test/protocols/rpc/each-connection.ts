@@ -1,14 +1,14 @@
 import { describe } from 'vitest';
-import { stageProgram } from './program.ts';
-import { stage } from './in-process-fixture.ts';
-import type { Stage } from './fixture.ts';
+import { programFixture } from './program.ts';
+import { inProcessFixture } from './in-process-fixture.ts';
+import type { OpenRpcFixture } from './fixture.ts';
 
-const STAGES: readonly (readonly [string, Stage])[] = [
-  ['over two streams', stage],
-  ['over the pipes of the built program', (script, wishes) => stageProgram(script, wishes)],
+const FIXTURES: readonly (readonly [string, OpenRpcFixture])[] = [
+  ['over two streams', inProcessFixture],
+  ['over the pipes of the built program', (script, options) => programFixture(script, options)],
 ];
 
 /** Runs the same tests for every kind of connection. */
-export function describeOnEach(body: (stage: Stage) => void): void {
-  describe.each(STAGES)('%s', (_, stage) => body(stage));
+export function describeOnEach(body: (openFixture: OpenRpcFixture) => void): void {
+  describe.each(FIXTURES)('%s', (_, openFixture) => body(openFixture));
 }

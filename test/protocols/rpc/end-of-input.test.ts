@@ -66,7 +66,7 @@ describe('commands before the end of the input', () => {
     );
     const program = new Program(['-e', extension], { HOME: home });
     program.send({ id: '1', type: 'new_session' });
-    await program.hear(({ type }) => type === 'extension_ui_request');
+    await program.waitFor(({ type }) => type === 'extension_ui_request');
     expect((await program.end()).code).toBe(0);
     expect(answers(program)).toMatchObject([{ id: '1', success: true, data: { cancelled: true } }]);
   });

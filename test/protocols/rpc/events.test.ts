@@ -25,10 +25,10 @@ function callIn({ message }: Line) {
   return objectOf(content.find((block) => objectOf(block).type === 'toolCall'));
 }
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('a run', () => {
     it('emits all events from its acknowledgement to agent_settled', async () => {
-      const { client } = await stage([{ parts: [{ thinking: 'hm' }, { text: 'Hello' }] }]);
+      const { client } = await openFixture([{ parts: [{ thinking: 'hm' }, { text: 'Hello' }] }]);
       expect(gist(await client.run('hi'))).toEqual([
         ...BEGUN,
         'message_start assistant stop',
@@ -44,7 +44,7 @@ describeOnEach((stage) => {
     });
 
     it('shows the arguments of a call as they grow', async () => {
-      const { client } = await stage([
+      const { client } = await openFixture([
         { parts: [bash(`echo ${'word '.repeat(40)}`)], pace: { chunkSize: 16, delayMs: 50 } },
         { parts: [{ text: 'done' }] },
       ]);
@@ -59,7 +59,7 @@ describeOnEach((stage) => {
     });
 
     it('with a tool emits the call, its progress and its result between two answers', async () => {
-      const { client } = await stage([{ parts: [ECHO] }, { parts: [{ text: 'done' }] }]);
+      const { client } = await openFixture([{ parts: [ECHO] }, { parts: [{ text: 'done' }] }]);
       const lines = await client.run('go');
       expect(gist(lines).filter((line) => !line.startsWith('tool_execution_update'))).toEqual([
         ...BEGUN,
@@ -104,7 +104,7 @@ describeOnEach((stage) => {
 
     it('emits the complete text in deltas, each with the message so far', async () => {
       const text = 'one two three four five six seven eight nine ten';
-      const { client } = await stage([{ parts: [{ text }], pace: { chunkSize: 3 } }]);
+      const { client } = await openFixture([{ parts: [{ text }], pace: { chunkSize: 3 } }]);
       const lines = await client.run('count');
       const deltas = updates(lines).filter(({ type }) => type === 'text_delta');
       expect(deltas.map(({ delta }) => delta).join('')).toBe(text);
@@ -119,14 +119,14 @@ describeOnEach((stage) => {
     });
 
     it('numbers its events like every other door', async () => {
-      const { client } = await stage([{ parts: [{ text: 'Hello' }] }]);
+      const { client } = await openFixture([{ parts: [{ text: 'Hello' }] }]);
       const lines = await client.run('hi');
       expect(client.numbers).toHaveLength(lines.filter(({ type }) => type !== 'response').length);
       expect(client.numbers).toEqual(client.numbers.toSorted((one, other) => one - other));
     });
 
     it('keeps the deltas of interleaved calls apart', async () => {
-      const { client } = await stage([
+      const { client } = await openFixture([
         { parts: [bash('echo first'), bash('echo second')], interleave: true, pace: { chunkSize: 2 } },
         { parts: [{ text: 'ok' }] },
       ]);
@@ -143,7 +143,7 @@ describeOnEach((stage) => {
 
     it('sends images to the provider', async () => {
       const bodies: string[] = [];
-      const { client } = await stage(({ body }) => {
+      const { client } = await openFixture(({ body }) => {
         bodies.push(JSON.stringify(body));
         return { parts: [{ text: 'a picture' }] };
       });
@@ -157,7 +157,10 @@ describeOnEach((stage) => {
     });
 
     it('that fails reports the reason, and the process continues', async () => {
-      const { client } = await stage([{ parts: [], fault: { kind: '401' } }, { parts: [{ text: 'ok' }] }]);
+      const { client } = await openFixture([
+        { parts: [], fault: { kind: '401' } },
+        { parts: [{ text: 'ok' }] },
+      ]);
       const lines = await client.run('hi');
       expect(gist(lines)).toEqual([...BEGUN, ...FAILED, 'agent_end user assistant', 'agent_settled']);
       const end = lines.findLast(({ type }) => type === 'message_end');
@@ -171,9 +174,9 @@ describeOnEach((stage) => {
     const short = { parts: [{ text: 'ok' }] };
 
     it('are delivered in one run: steering first, then follow-ups, one at a time', async () => {
-      const { client, cwd } = await stage([waiting, short, short, short, short]);
+      const { client, cwd } = await openFixture([waiting, short, short, short, short]);
       client.send({ id: 'p', type: 'prompt', message: 'begin' });
-      await client.hear(({ type }) => type === 'tool_execution_start');
+      await client.waitFor(({ type }) => type === 'tool_execution_start');
       await client.ask('steer', { message: 'A' });
       await client.ask('follow_up', { message: 'X' });
       await client.ask('prompt', { message: 'B', streamingBehavior: 'steer' });
@@ -191,11 +194,11 @@ describeOnEach((stage) => {
     });
 
     it('share a turn in mode all', async () => {
-      const { client, cwd } = await stage([waiting, short, short]);
+      const { client, cwd } = await openFixture([waiting, short, short]);
       await client.ask('set_steering_mode', { mode: 'all' });
       await client.ask('set_follow_up_mode', { mode: 'all' });
       client.send({ type: 'prompt', message: 'begin' });
-      await client.hear(({ type }) => type === 'tool_execution_start');
+      await client.waitFor(({ type }) => type === 'tool_execution_start');
       for (const message of ['A', 'B']) await client.ask('steer', { message });
       for (const message of ['X', 'Y']) await client.ask('follow_up', { message });
       go(cwd);
@@ -205,7 +208,7 @@ describeOnEach((stage) => {
     });
 
     it('wait for the next prompt when nothing runs', async () => {
-      const { client } = await stage([short, short]);
+      const { client } = await openFixture([short, short]);
       await client.ask('steer', { message: 'also this' });
       expect(client.types).toEqual(['response']);
       await client.run('begin');
@@ -213,7 +216,7 @@ describeOnEach((stage) => {
     });
 
     it('can be removed from the queue', async () => {
-      const { client } = await stage([short]);
+      const { client } = await openFixture([short]);
       await client.ask('steer', { message: 'A' });
       await client.ask('follow_up', { message: 'X' });
       expect(await client.get('clear_queue')).toEqual({ steering: ['A'], followUp: ['X'] });
@@ -222,10 +225,10 @@ describeOnEach((stage) => {
     });
 
     it('skip the remaining calls of a turn in mode immediate', async () => {
-      const { client, cwd } = await stage([{ parts: [bash(UNTIL_GO), bash('echo never')] }, short]);
+      const { client, cwd } = await openFixture([{ parts: [bash(UNTIL_GO), bash('echo never')] }, short]);
       await client.ask('set_interrupt_mode', { mode: 'immediate' });
       client.send({ type: 'prompt', message: 'begin' });
-      await client.hear(({ type }) => type === 'tool_execution_start');
+      await client.waitFor(({ type }) => type === 'tool_execution_start');
       await client.ask('steer', { message: 'stop that' });
       go(cwd);
       await client.quiet();
@@ -238,11 +241,11 @@ describeOnEach((stage) => {
     });
 
     it('without streamingBehavior are refused, and not acknowledged', async () => {
-      const { client } = await stage([{ parts: [{ text: 'never done' }], fault: { kind: 'stall' } }]);
+      const { client } = await openFixture([{ parts: [{ text: 'never done' }], fault: { kind: 'stall' } }]);
       client.send({ id: 'p', type: 'prompt', message: 'begin' });
-      await client.hear(({ type }) => type === 'message_update');
+      await client.waitFor(({ type }) => type === 'message_update');
       client.send({ id: 'b', type: 'prompt', message: 'me too' });
-      await client.hear(({ id, success }) => id === 'b' && success === false);
+      await client.waitFor(({ id, success }) => id === 'b' && success === false);
       await client.get('get_state');
       expect(client.lines.filter(({ id }) => id === 'b')).toEqual([
         {
@@ -261,9 +264,11 @@ describeOnEach((stage) => {
     const endless = { parts: [{ text: 'word '.repeat(2000) }], pace: { chunkSize: 5, delayMs: 10 } };
 
     it('during an answer keeps the partial text, and is answered after the end of the run', async () => {
-      const { client } = await stage([endless]);
+      const { client } = await openFixture([endless]);
       client.send({ type: 'prompt', message: 'write' });
-      await client.hear(({ assistantMessageEvent }) => objectOf(assistantMessageEvent).type === 'text_delta');
+      await client.waitFor(
+        ({ assistantMessageEvent }) => objectOf(assistantMessageEvent).type === 'text_delta',
+      );
       const from = client.lines.length;
       await client.ask('abort');
       const after = client.lines.slice(from).filter(({ type }) => type !== 'message_update');
@@ -280,9 +285,9 @@ describeOnEach((stage) => {
     });
 
     it('during a tool call ends it, and adds an aborted answer', async () => {
-      const { client } = await stage([{ parts: [bash('sleep 30')] }]);
+      const { client } = await openFixture([{ parts: [bash('sleep 30')] }]);
       client.send({ type: 'prompt', message: 'wait' });
-      await client.hear(({ type }) => type === 'tool_execution_start');
+      await client.waitFor(({ type }) => type === 'tool_execution_start');
       const from = client.lines.length;
       await client.ask('abort');
       expect(
@@ -303,7 +308,7 @@ describeOnEach((stage) => {
     });
 
     it('is answered at once when nothing runs', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.ask('abort')).toEqual({
         id: 'q1',
         type: 'response',
@@ -313,19 +318,19 @@ describeOnEach((stage) => {
     });
 
     it('directly after a prompt ends that prompt', async () => {
-      const { client } = await stage([endless]);
+      const { client } = await openFixture([endless]);
       client.write('{"type":"prompt","message":"go"}\n{"id":"a","type":"abort"}\n');
-      await client.hear(({ id }) => id === 'a');
+      await client.waitFor(({ id }) => id === 'a');
       expect(gist(client.lines).slice(-3)).toEqual(['agent_end user assistant', 'agent_settled', 'abort ok']);
     });
 
     it('with a prompt is answered between the two runs', async () => {
-      const { client } = await stage([endless, { parts: [{ text: 'new' }] }]);
+      const { client } = await openFixture([endless, { parts: [{ text: 'new' }] }]);
       client.send({ type: 'prompt', message: 'write' });
-      await client.hear(({ type }) => type === 'message_update');
+      await client.waitFor(({ type }) => type === 'message_update');
       const from = client.lines.length;
       client.send({ id: 'n', type: 'abort_and_prompt', message: 'rather this' });
-      await client.hear(({ type, aborted }) => type === 'agent_settled' && aborted === false, from);
+      await client.waitFor(({ type, aborted }) => type === 'agent_settled' && aborted === false, from);
       const order = gist(client.lines.slice(from)).filter((line) => /^(?:agent|abort)/.test(line));
       expect(order).toEqual([
         'agent_end user assistant',
@@ -338,9 +343,9 @@ describeOnEach((stage) => {
     });
 
     it('keeps queued messages for the next run', async () => {
-      const { client } = await stage([endless, { parts: [{ text: 'a' }] }, { parts: [{ text: 'b' }] }]);
+      const { client } = await openFixture([endless, { parts: [{ text: 'a' }] }, { parts: [{ text: 'b' }] }]);
       client.send({ type: 'prompt', message: 'write' });
-      await client.hear(({ type }) => type === 'message_update');
+      await client.waitFor(({ type }) => type === 'message_update');
       await client.ask('follow_up', { message: 'later' });
       await client.ask('abort');
       expect(await client.get('get_state')).toMatchObject({ isStreaming: false, queuedMessageCount: 1 });
@@ -353,7 +358,7 @@ describeOnEach((stage) => {
     const overloaded = { parts: [{ text: 'ok' }], fault: { kind: '529', times: 1 } } as const;
 
     it('ends its loop, and the retry starts another one', async () => {
-      const { client } = await stage([overloaded]);
+      const { client } = await openFixture([overloaded]);
       const lines = await client.run('hi');
       expect(gist(lines)).toEqual([
         ...BEGUN,
@@ -385,7 +390,7 @@ describeOnEach((stage) => {
     ] as const)(
       '%s is not retried, and emits no retry events, with set_auto_retry false',
       async (_, answer) => {
-        const { client } = await stage([answer, answer]);
+        const { client } = await openFixture([answer, answer]);
         await client.ask('set_auto_retry', { enabled: false });
         const lines = await client.run('hi');
         expect(lines.map(({ type }) => type).filter((type) => type.startsWith('auto_retry'))).toEqual([]);
@@ -399,7 +404,7 @@ describeOnEach((stage) => {
         parts: [{ text: 'a few' }, { text: 'words' }],
         fault: { kind: 'cut', times: 1 },
       } as const;
-      const { client } = await stage([cut, { parts: [{ text: 'more' }] }]);
+      const { client } = await openFixture([cut, { parts: [{ text: 'more' }] }]);
       const lines = await client.run('hi');
       expect(lines.filter(({ type }) => type === 'auto_retry_end')).toHaveLength(1);
       expect(said(lines)).toEqual(['hi']);
@@ -409,9 +414,9 @@ describeOnEach((stage) => {
 
     it('is not retried after abort_retry', async () => {
       const fault = { kind: '429', retryAfterSeconds: 20 } as const;
-      const { client } = await stage([{ parts: [], fault }]);
+      const { client } = await openFixture([{ parts: [], fault }]);
       client.send({ type: 'prompt', message: 'hi' });
-      await client.hear(({ type }) => type === 'auto_retry_start');
+      await client.waitFor(({ type }) => type === 'auto_retry_start');
       expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
       const from = client.lines.length;
       await client.ask('abort_retry');
@@ -423,7 +428,10 @@ describeOnEach((stage) => {
     });
 
     it('that is the last one is reported with its reason', async () => {
-      const { client } = await stage(() => ({ parts: [], fault: { kind: '529', retryAfterSeconds: 0 } }));
+      const { client } = await openFixture(() => ({
+        parts: [],
+        fault: { kind: '529', retryAfterSeconds: 0 },
+      }));
       const lines = await client.run('hi');
       const starts = lines.filter(({ type }) => type === 'auto_retry_start');
       expect(starts.map(({ attempt, maxAttempts }) => [attempt, maxAttempts])).toEqual([
@@ -456,9 +464,9 @@ describeOnEach((stage) => {
 
     it('can be aborted during the delay before the retry', async () => {
       const fault = { kind: '429', retryAfterSeconds: 20 } as const;
-      const { client } = await stage([{ parts: [], fault }]);
+      const { client } = await openFixture([{ parts: [], fault }]);
       client.send({ type: 'prompt', message: 'hi' });
-      await client.hear(({ type }) => type === 'auto_retry_start');
+      await client.waitFor(({ type }) => type === 'auto_retry_start');
       const from = client.lines.length;
       await client.ask('abort');
       expect(gist(client.lines.slice(from))).toEqual(['auto_retry_end', 'agent_settled', 'abort ok']);
@@ -466,7 +474,7 @@ describeOnEach((stage) => {
     });
 
     it('is not retried when auto retry is off', async () => {
-      const { client } = await stage([overloaded]);
+      const { client } = await openFixture([overloaded]);
       await client.ask('set_auto_retry', { enabled: false });
       const lines = await client.run('hi');
       expect(lines.filter(({ type }) => type === 'agent_start')).toHaveLength(1);
@@ -476,7 +484,7 @@ describeOnEach((stage) => {
   describe('a full context', () => {
     it('is compacted, with events', async () => {
       const long = 'x'.repeat(4000);
-      const { client } = await stage([
+      const { client } = await openFixture([
         { parts: [{ text: long }], usage: { inputTokens: 95_000, outputTokens: 10 } },
         { parts: [{ text: 'a summary' }] },
         { parts: [{ text: 'ok' }] },
@@ -510,7 +518,7 @@ describeOnEach((stage) => {
     const OK = { parts: [{ text: 'ok' }] };
 
     it('that the provider refuses is compacted, and the request is repeated', async () => {
-      const { client } = await stage([OK, TOO_LONG, { parts: [{ text: 'a summary' }] }, OK]);
+      const { client } = await openFixture([OK, TOO_LONG, { parts: [{ text: 'a summary' }] }, OK]);
       await client.run(LONG);
       const lines = await client.run('second');
       expect(gist(lines)).toEqual([
@@ -538,7 +546,7 @@ describeOnEach((stage) => {
     });
 
     it('that cannot be compacted ends the run, with the reason', async () => {
-      const { client } = await stage([OK, TOO_LONG, { parts: [], fault: { kind: '401' } }]);
+      const { client } = await openFixture([OK, TOO_LONG, { parts: [], fault: { kind: '401' } }]);
       await client.run(LONG);
       const lines = await client.run('second');
       const end = one(lines, 'auto_compaction_end');
@@ -553,7 +561,7 @@ describeOnEach((stage) => {
     });
 
     it('with nothing to summarise is reported as skipped', async () => {
-      const { client } = await stage([TOO_LONG]);
+      const { client } = await openFixture([TOO_LONG]);
       const end = one(await client.run('short'), 'auto_compaction_end');
       expect(end).toEqual({
         type: 'auto_compaction_end',
@@ -573,7 +581,7 @@ describeOnEach((stage) => {
         /^Validation failed for tool "bash":\n {2}- command: [^\n]+\n\nReceived arguments:\n\{\n {2}"command": 7\n\}$/,
       ],
     ])('that cannot be called returns an error to the model: %j', async (toolCall, text) => {
-      const { client } = await stage([{ parts: [{ toolCall }] }, { parts: [{ text: 'ok' }] }]);
+      const { client } = await openFixture([{ parts: [{ toolCall }] }, { parts: [{ text: 'ok' }] }]);
       const end = one(await client.run('go'), 'tool_execution_end');
       expect(end).toMatchObject({ isError: true, result: { details: {} } });
       const [part] = objectOf(end.result).content as { text: string }[];
@@ -581,12 +589,12 @@ describeOnEach((stage) => {
     });
 
     it('is not interrupted by steering in mode wait', async () => {
-      const { client, cwd } = await stage([
+      const { client, cwd } = await openFixture([
         { parts: [bash(UNTIL_GO), bash('echo both')] },
         { parts: [{ text: 'ok' }] },
       ]);
       client.send({ type: 'prompt', message: 'begin' });
-      await client.hear(({ type }) => type === 'tool_execution_start');
+      await client.waitFor(({ type }) => type === 'tool_execution_start');
       await client.ask('steer', { message: 'then that' });
       go(cwd);
       await client.quiet();

@@ -2,7 +2,7 @@ import type { Script } from '../../../src/sim/index.ts';
 import type { Client } from './client.ts';
 
 /** A client of an agent whose model follows a script. */
-export interface Staged {
+export interface RpcFixture {
   readonly client: Client;
   readonly cwd: string;
   /** The URL of the model. */
@@ -12,7 +12,7 @@ export interface Staged {
 }
 
 /** The options of a host, however it is connected. */
-export interface Wishes {
+export interface RpcFixtureOptions {
   /** Sessions are only in memory. */
   readonly inMemory?: boolean;
   readonly hasOneModel?: boolean;
@@ -31,4 +31,4 @@ export interface Wishes {
   readonly isHasty?: boolean;
 }
 
-export type Stage = (script: Script, wishes?: Wishes) => Promise<Staged>;
+export type OpenRpcFixture = (script: Script, options?: RpcFixtureOptions) => Promise<RpcFixture>;

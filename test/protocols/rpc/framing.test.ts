@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameReader } from '../../../src/protocols/rpc/link/frames.ts';
-import { stage as inProcess } from './in-process-fixture.ts';
+import { inProcessFixture as inProcess } from './in-process-fixture.ts';
 import { describeOnEach } from './each-connection.ts';
 
 const ASK = '{"id":"s","type":"get_state"}';
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('lines', () => {
     it.each([
       ['a blank line before it', `\n  \n${ASK}\n`],
@@ -16,19 +16,19 @@ describeOnEach((stage) => {
         `{"id":"s","type":"set_session_name","name":"a\u2028b\u2029c"}\n`,
       ],
     ])('are parsed with %s', async (_, text) => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       client.write(text);
-      expect(await client.hear(({ id }) => id === 's')).toMatchObject({ success: true });
+      expect(await client.waitFor(({ id }) => id === 's')).toMatchObject({ success: true });
       expect(client.lines).toHaveLength(1);
     });
 
     it('are parsed however the bytes are split', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       for (const byte of Buffer.from('{"id":"s","type":"set_session_name","name":"ไทย 日本 🦑"}\n')) {
         client.write(Uint8Array.of(byte));
         await new Promise((resolve) => setImmediate(resolve));
       }
-      await client.hear(({ id }) => id === 's');
+      await client.waitFor(({ id }) => id === 's');
       expect(await client.get('get_state')).toMatchObject({ sessionName: 'ไทย 日本 🦑' });
     });
 
@@ -38,7 +38,7 @@ describeOnEach((stage) => {
       ['null', { command: 'parse' }],
       ['\u0000\u0001\u0002', { command: 'parse' }],
     ])('that are malformed get one error: %j', async (line, frame) => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       client.write(`${line}\n`);
       expect(await client.ask('get_state')).toMatchObject({ success: true });
       expect(client.lines[0]).toEqual({
@@ -62,14 +62,14 @@ describeOnEach((stage) => {
         { command: 'host_tool_result', error: 'Unknown command: host_tool_result' },
       ],
     ])('that are not a command get an error without an id: %j', async (line, frame) => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       client.write(`${line}\n`);
       await client.ask('get_state');
       expect(client.lines[0]).toEqual({ type: 'response', success: false, ...frame });
     });
 
     it('that are not a command get an error with their id if the client requests it', async () => {
-      const { client } = await stage([], { echoErrors: true });
+      const { client } = await openFixture([], { echoErrors: true });
       expect(await client.ask('nope')).toEqual({
         id: 'q1',
         type: 'response',
@@ -82,7 +82,7 @@ describeOnEach((stage) => {
 
   describe('ids', () => {
     it('are returned unchanged, and never as null', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       client.send({ id: 7, type: 'abort' });
       client.send({ id: null, type: 'abort' });
       client.send({ type: 'abort' });
@@ -112,7 +112,7 @@ describeOnEach((stage) => {
       ['set_todos', {}],
       ['set_session_name', {}],
     ])('of %s that are invalid are refused with its id: %j', async (type, fields) => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       const refusal = await client.ask(type, fields);
       expect(refusal).toMatchObject({ id: 'q1', type: 'response', command: type, success: false });
       expect(refusal.error).toMatch(/\w+ needs|list|base64/);
@@ -122,7 +122,7 @@ describeOnEach((stage) => {
 
   describe('a client that misbehaves', () => {
     it('gets one error for every invalid line, and is still served', async () => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       const junk = fc.sample(
         fc.oneof(
           fc.string().map((text) => text.replaceAll(/[\r\n]/g, ' ')),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gist } from './gist.ts';
-import { stage as inProcess } from './in-process-fixture.ts';
+import { inProcessFixture as inProcess } from './in-process-fixture.ts';
 import { describeOnEach } from './each-connection.ts';
 
 const ECHO = {
@@ -12,13 +12,13 @@ const ECHO = {
 const CALL = { parts: [{ toolCall: { id: 'toolu_1', name: 'echo_host', arguments: { message: 'hello' } } }] };
 const DONE = { parts: [{ text: 'done' }] };
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('a tool of the host', () => {
     it('is called over the protocol, and its result is passed unchanged', async () => {
-      const { client } = await stage([CALL, DONE]);
+      const { client } = await openFixture([CALL, DONE]);
       expect(await client.get('set_host_tools', { tools: [ECHO] })).toEqual({ toolNames: ['echo_host'] });
       client.send({ type: 'prompt', message: 'go' });
-      const call = await client.hear(({ type }) => type === 'host_tool_call');
+      const call = await client.waitFor(({ type }) => type === 'host_tool_call');
       expect(call).toEqual({
         type: 'host_tool_call',
         id: call.id,
@@ -28,7 +28,7 @@ describeOnEach((stage) => {
       });
       const partialResult = { content: [{ type: 'text', text: 'working' }], details: { step: 1 } };
       client.send({ type: 'host_tool_update', id: call.id, partialResult });
-      const update = await client.hear(({ type }) => type === 'tool_execution_update');
+      const update = await client.waitFor(({ type }) => type === 'tool_execution_update');
       expect(update).toEqual({
         type: 'tool_execution_update',
         toolCallId: 'toolu_1',
@@ -56,11 +56,11 @@ describeOnEach((stage) => {
     });
 
     it('that fails is shown as its text', async () => {
-      const { client } = await stage([CALL, DONE, CALL, DONE]);
+      const { client } = await openFixture([CALL, DONE, CALL, DONE]);
       await client.ask('set_host_tools', { tools: [ECHO] });
       const fail = async (content: object[], from: number) => {
         client.send({ type: 'prompt', message: 'go' });
-        const { id } = await client.hear(({ type }) => type === 'host_tool_call', from);
+        const { id } = await client.waitFor(({ type }) => type === 'host_tool_call', from);
         client.send({
           type: 'host_tool_result',
           id,
@@ -84,10 +84,10 @@ describeOnEach((stage) => {
     });
 
     it('is cancelled with the run, and its late result is ignored', async () => {
-      const { client } = await stage([CALL, DONE]);
+      const { client } = await openFixture([CALL, DONE]);
       await client.ask('set_host_tools', { tools: [ECHO] });
       client.send({ type: 'prompt', message: 'go' });
-      const call = await client.hear(({ type }) => type === 'host_tool_call');
+      const call = await client.waitFor(({ type }) => type === 'host_tool_call');
       await client.ask('abort');
       const cancel = client.lines.find(({ type }) => type === 'host_tool_cancel');
       expect(cancel).toEqual({ type: 'host_tool_cancel', id: cancel?.id, targetId: call.id });
@@ -104,7 +104,7 @@ describeOnEach((stage) => {
 
     it('is not called with arguments that violate its schema', async () => {
       const wrong = { parts: [{ toolCall: { name: 'echo_host', arguments: { message: 7 } } }] };
-      const { client } = await stage([wrong, DONE]);
+      const { client } = await openFixture([wrong, DONE]);
       await client.ask('set_host_tools', { tools: [ECHO] });
       const lines = await client.run('go');
       expect(lines.filter(({ type }) => type === 'host_tool_call')).toEqual([]);
@@ -118,7 +118,7 @@ describeOnEach((stage) => {
 
     it('is available for the next answer of a run, and replaced by the next set', async () => {
       const asked: string[][] = [];
-      const { client } = await stage(({ tools }) => {
+      const { client } = await openFixture(({ tools }) => {
         asked.push(tools.map(({ name }) => name).filter((name) => name.includes('host')));
         return DONE;
       });
@@ -144,7 +144,7 @@ describeOnEach((stage) => {
       [[ECHO, ECHO], 'RPC host tool names must be unique'],
       [[{ ...ECHO, name: 'bash' }], 'RPC host tool "bash" conflicts with an existing tool'],
     ])('is validated: %j', async (tools, error) => {
-      const { client } = await stage([]);
+      const { client } = await openFixture([]);
       expect(await client.ask('set_host_tools', { tools })).toEqual({
         id: 'q1',
         type: 'response',
@@ -162,7 +162,7 @@ describe('a tool of the host', () => {
     await client.ask('set_host_tools', { tools: [ECHO] });
     const { sessionId } = await client.get('get_state');
     client.send({ type: 'prompt', message: 'go' });
-    await client.hear(({ type }) => type === 'host_tool_call');
+    await client.waitFor(({ type }) => type === 'host_tool_call');
     client.end();
     await client.served;
     for await (const watched of host.pod(String(sessionId)).watch()) {

@@ -6,11 +6,11 @@ import { rpcExtensions } from '../../../src/cli/rpc/extensions.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { type RpcParts, serveRpc } from '../../../src/protocols/index.ts';
 import type { Script } from '../../../src/sim/index.ts';
-import { MODEL, stage as podStage } from '../../pod/fixture.ts';
+import { MODEL, hostFixture } from '../../pod/fixture.ts';
 import { Client } from './client.ts';
-import type { Staged, Wishes } from './fixture.ts';
+import type { RpcFixture, RpcFixtureOptions } from './fixture.ts';
 
-export interface InProcess extends Staged {
+export interface InProcess extends RpcFixture {
   readonly host: Host;
   readonly client: StreamClient;
 }
@@ -19,42 +19,45 @@ const NEVER_READ = '/nobody/reads/this.yaml';
 const URL = 'http://127.0.0.1';
 
 /** The real door over two streams. */
-export async function stage(script: Script, wishes: Wishes = {}): Promise<InProcess> {
-  const rules = wishes.isAsking === true ? [] : ([{ tool: 'bash', action: 'auto' }] as const);
-  const { host, cwd } = await podStage(script, { agent: { rules } });
+export async function inProcessFixture(script: Script, options: RpcFixtureOptions = {}): Promise<InProcess> {
+  const rules = options.isAsking === true ? [] : ([{ tool: 'bash', action: 'auto' }] as const);
+  const { host, cwd } = await hostFixture(script, { agent: { rules } });
   const client = new StreamClient();
-  client.served = serveRpc(client.streams, partsFor(wishes, host, cwd), client.signal);
+  client.served = serveRpc(client.streams, partsFor(options, host, cwd), client.signal);
   onTestFinished(async () => {
     client.close();
     await client.served;
   });
-  await client.hear(({ type }) => type === 'ready');
+  await client.waitFor(({ type }) => type === 'ready');
   client.lines.splice(0);
   return { host, cwd, client, baseUrl: URL, version: '1.2.3', configFile: NEVER_READ };
 }
 
-function partsFor(wishes: Wishes, host: Host, cwd: string): RpcParts {
-  const { rules = [], isHasty = false } = wishes;
+function partsFor(options: RpcFixtureOptions, host: Host, cwd: string): RpcParts {
+  const { rules = [], isHasty = false } = options;
   const other = { ...OFFERED, id: 'other', name: 'Other', reasoning: false };
   return {
     host,
-    sessions: { cwd, inMemory: wishes.inMemory ?? false },
+    sessions: { cwd, inMemory: options.inMemory ?? false },
     first: () => host.create({ cwd, lazy: true }),
-    models: async () => (wishes.hasOneModel === true ? [OFFERED] : [OFFERED, other]),
+    models: async () => (options.hasOneModel === true ? [OFFERED] : [OFFERED, other]),
     scope: [],
     toolNames: async () => ['bash', 'read'],
     limits: {},
-    extensions: extensionsFor(wishes, cwd),
+    extensions: extensionsFor(options, cwd),
     rules: rules.map((rule) => ({ ...rule, path: NEVER_READ })),
     version: '1.2.3',
     by: 'ada',
-    echoErrors: wishes.echoErrors ?? false,
+    echoErrors: options.echoErrors ?? false,
     clearTodosAfterMs: isHasty ? 20 : 60_000,
     now: () => 1_700_000_000_000,
   };
 }
 
-function extensionsFor({ extension, emitsTitle = false }: Wishes, cwd: string): RpcParts['extensions'] {
+function extensionsFor(
+  { extension, emitsTitle = false }: RpcFixtureOptions,
+  cwd: string,
+): RpcParts['extensions'] {
   const file = join(cwd, 'extension.mjs');
   if (extension !== undefined) writeFileSync(file, extension);
   return rpcExtensions({ files: extension === undefined ? [] : [file], cwd, emitsTitle }).extensions;

@@ -88,13 +88,13 @@ describe.each(['in its process', 'in the daemon'] as const)('a host that removes
     const bash = { name: 'bash', description: 'Runs it elsewhere.', parameters: { type: 'object' } };
     expect(await limited.get('set_host_tools', { tools: [bash] })).toEqual({ toolNames: ['bash'] });
     limited.send({ type: 'prompt', message: TOUCH });
-    const { id } = await limited.hear(({ type }) => type === 'host_tool_call');
+    const { id } = await limited.waitFor(({ type }) => type === 'host_tool_call');
     limited.send({
       type: 'host_tool_result',
       id,
       result: { content: [{ type: 'text', text: 'elsewhere' }] },
     });
-    expect(await limited.hear(({ type }) => type === 'tool_execution_end')).toMatchObject({
+    expect(await limited.waitFor(({ type }) => type === 'tool_execution_end')).toMatchObject({
       result: { content: [{ text: 'elsewhere' }] },
     });
     await limited.quiet();

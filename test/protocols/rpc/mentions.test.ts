@@ -44,11 +44,11 @@ describe('a mentioned file', () => {
   });
 });
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('a prompt that mentions a file', () => {
     it('sends it to the model, and shows it as a separate message', async () => {
       const bodies: string[] = [];
-      const { client, cwd } = await stage(({ body }) => {
+      const { client, cwd } = await openFixture(({ body }) => {
         bodies.push(JSON.stringify(body));
         return { parts: [{ text: 'ok' }] };
       });

@@ -6,7 +6,7 @@ import { MessageUpdates } from '../../../src/protocols/rpc/encode/message-update
 import { Outbox } from '../../../src/protocols/rpc/encode/outbox.ts';
 
 /** The updates of one answer, with a clock that the test advances. */
-function stage() {
+function fixture() {
   const stream = new PassThrough();
   const lines: { message: unknown; assistantMessageEvent: unknown }[] = [];
   let rest = '';
@@ -33,7 +33,7 @@ const turns = async (count: number): Promise<void> => {
 
 describe('updates of an answer', () => {
   it('in one turn of the event loop are merged', async () => {
-    const { updates, lines } = stage();
+    const { updates, lines } = fixture();
     for (const text of ['a', 'b', 'c']) updates.delta(TEXT, text, 9);
     await turns(3);
     const message = {
@@ -49,7 +49,7 @@ describe('updates of an answer', () => {
   });
 
   it('of interleaved blocks are merged per block', async () => {
-    const { updates, lines } = stage();
+    const { updates, lines } = fixture();
     for (const piece of ['1', '2', '3']) {
       updates.delta(TEXT, piece, 9);
       updates.delta(CALL, piece, 9);
@@ -65,7 +65,7 @@ describe('updates of an answer', () => {
     // The wait must not end while a busy machine is slow.
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { updates, lines } = stage();
+    const { updates, lines } = fixture();
     updates.delta(TEXT, 'x'.repeat(1_000_000), 9);
     await turns(3);
     expect(lines).toHaveLength(1);
@@ -78,7 +78,7 @@ describe('updates of an answer', () => {
   });
 
   it('wait for a client that has not read the last one', async () => {
-    const { updates, lines, stream } = stage();
+    const { updates, lines, stream } = fixture();
     stream.pause();
     updates.delta(TEXT, 'x'.repeat(100_000), 9);
     await turns(3);
@@ -96,7 +96,7 @@ describe('updates of an answer', () => {
   });
 
   it('show a completed block in its final form', () => {
-    const { message } = stage();
+    const { message } = fixture();
     message.grow(1, '{"path":');
     message.grow(1, '"."}');
     expect(message.at(7)).toEqual({ contentIndex: 1, kind: 'toolcall' });

@@ -90,7 +90,7 @@ describe('ready', () => {
   it('is the first line, even if an extension sends something while it loads', async () => {
     const code = `export default ({ ui }) => ui.notify('here I am');`;
     const client = program([...OFFLINE, '-e', 'extension.mjs'], { files: { 'extension.mjs': code } });
-    await client.hear(({ method }) => method === 'notify');
+    await client.waitFor(({ method }) => method === 'notify');
     expect(client.types.slice(0, 2)).toEqual(['ready', 'extension_ui_request']);
   });
 });

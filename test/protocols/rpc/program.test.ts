@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
 import { polypod, temporaryDirectory } from '../../cli/polypod.ts';
 import { gist } from './gist.ts';
-import { Program, stageProgram } from './program.ts';
+import { Program, programFixture } from './program.ts';
 
 /** Longer than the maximum line. */
 const GIANT = 65 * 1024 * 1024;
@@ -61,14 +61,14 @@ describe('polypod --mode rpc', () => {
   it('exits with 0 when its input ends during a run', async () => {
     const program = new Program();
     program.send({ type: 'prompt', message: 'go [[sim deltas=5000 delay=5]]' });
-    await program.hear(({ type }) => type === 'message_update');
+    await program.waitFor(({ type }) => type === 'message_update');
     expect((await program.end()).code).toBe(0);
   });
 
   it('exits on a signal', async () => {
     const program = new Program();
     program.send({ type: 'prompt', message: `go [[sim tool=bash args='{"command":"sleep 60"}']]` });
-    await program.hear(({ type }) => type === 'tool_execution_start');
+    await program.waitFor(({ type }) => type === 'tool_execution_start');
     program.child.kill('SIGTERM');
     expect((await program.finished).code).toBe(0);
   });
@@ -102,7 +102,7 @@ describe('polypod --mode rpc', () => {
 
   it('buffers little for a host that stops reading, and loses nothing', async () => {
     const [deltas, size, asked] = [10_000, 20, 500];
-    const { client } = await stageProgram(
+    const { client } = await programFixture(
       [{ parts: [], pace: { deltas, chunkSize: size, batch: 50 } }],
       {},
       {
@@ -118,7 +118,7 @@ describe('polypod --mode rpc', () => {
     client.send({ id: 'last', type: 'get_last_assistant_text' });
     await resting(client.child.pid ?? 0);
     client.child.stdout.resume();
-    const { data } = await client.hear(({ id }) => id === 'last');
+    const { data } = await client.waitFor(({ id }) => id === 'last');
     await client.quiet();
     const text = stringOf(objectOf(data).text);
     expect(text.length).toBeGreaterThan(deltas * size * 0.9);
@@ -224,7 +224,7 @@ describe('polypod --mode rpc', () => {
   });
 
   it('continues with the model of the session, unless another one is named', async () => {
-    const { client, cwd, configFile } = await stageProgram([{ parts: [{ text: 'ok' }] }]);
+    const { client, cwd, configFile } = await programFixture([{ parts: [{ text: 'ok' }] }]);
     await client.get('set_model', { provider: 'sim', modelId: 'other' });
     await client.run('one');
     const { sessionId } = await client.get('get_state');
@@ -244,7 +244,7 @@ describe('polypod --mode rpc', () => {
     expect(existsSync(join(program.home, 'made.txt'))).toBe(true);
     const asking = new Program(['--ask']);
     asking.send({ type: 'prompt', message: call });
-    const { id } = await asking.hear(({ type }) => type === 'extension_ui_request');
+    const { id } = await asking.waitFor(({ type }) => type === 'extension_ui_request');
     expect(existsSync(join(asking.home, 'made.txt'))).toBe(false);
     asking.send({ type: 'extension_ui_response', id, value: 'Deny' });
     await asking.quiet();
@@ -271,7 +271,7 @@ describe('a session in RPC mode', () => {
     await finished;
     expect(told).toContain('"event":"text_done","data":{"text":"everywhere"}');
     socket.write('{"method":"run","params":{"input":"from there [[sim text=back]]"}}\n');
-    await program.hear(
+    await program.waitFor(
       ({ type, message }) => type === 'message_end' && JSON.stringify(message).includes('back'),
     );
   });
@@ -361,12 +361,14 @@ describe('an extension given with -e', () => {
   it('adds commands, and its failures are reported', async () => {
     const program = extended();
     expect(await program.get('prompt', { message: '/name' })).toEqual({ disposition: 'handled' });
-    const asked = await program.hear(({ method }) => method === 'input');
+    const asked = await program.waitFor(({ method }) => method === 'input');
     expect(program.lines.indexOf(asked)).toBeLessThan(program.lines.findIndex(({ id }) => id === 'q1'));
     program.send({ type: 'extension_ui_response', id: asked.id, value: 'Ada' });
-    expect(await program.hear(({ method }) => method === 'notify')).toMatchObject({ message: 'Hello Ada' });
+    expect(await program.waitFor(({ method }) => method === 'notify')).toMatchObject({
+      message: 'Hello Ada',
+    });
     await program.ask('prompt', { message: '/fail' });
-    expect(await program.hear(({ type }) => type === 'extension_error')).toEqual({
+    expect(await program.waitFor(({ type }) => type === 'extension_error')).toEqual({
       type: 'extension_error',
       extensionPath: 'command:fail',
       event: 'command',
@@ -385,15 +387,17 @@ describe('an extension given with -e', () => {
       isError: true,
     });
     program.send({ id: 'n', type: 'new_session' });
-    const { id } = await program.hear(({ method }) => method === 'confirm');
+    const { id } = await program.waitFor(({ method }) => method === 'confirm');
     program.send({ type: 'extension_ui_response', id, confirmed: false });
-    expect(await program.hear((line) => line.id === 'n')).toMatchObject({ data: { cancelled: true } });
+    expect(await program.waitFor((line) => line.id === 'n')).toMatchObject({ data: { cancelled: true } });
   });
 
   it('receives no keys of providers', async () => {
     const program = extended({ ANTHROPIC_API_KEY: 'sk-ant-secret' });
     await program.ask('prompt', { message: '/key' });
-    expect(await program.hear(({ method }) => method === 'notify')).toMatchObject({ message: 'undefined' });
+    expect(await program.waitFor(({ method }) => method === 'notify')).toMatchObject({
+      message: 'undefined',
+    });
   });
 
   it('can end the program after the response', async () => {
@@ -428,7 +432,7 @@ describe('an extension given with -e', () => {
 
   it('that cannot be loaded is reported, and the program continues', async () => {
     const program = new Program(['--offline', '-e', 'no-such-file.js']);
-    const failed = await program.hear(({ type }) => type === 'extension_error');
+    const failed = await program.waitFor(({ type }) => type === 'extension_error');
     expect(failed).toMatchObject({
       event: 'load',
       error: expect.stringContaining('no-such-file.js') as unknown,

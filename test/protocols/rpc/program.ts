@@ -6,16 +6,16 @@ import { stringOf } from '../../../src/base/index.ts';
 import { type Script, startSim } from '../../../src/sim/index.ts';
 import { type Finished, start, temporaryDirectory } from '../../cli/polypod.ts';
 import { Client } from './client.ts';
-import type { Staged, Wishes } from './fixture.ts';
+import type { RpcFixture, RpcFixtureOptions } from './fixture.ts';
 
-export interface InPipes extends Staged {
+export interface InPipes extends RpcFixture {
   readonly client: Program;
 }
 
 /** The built program over real pipes, after its first line, `ready`, was removed. */
-export async function stageProgram(
+export async function programFixture(
   script: Script,
-  wishes: Wishes = {},
+  options: RpcFixtureOptions = {},
   env: Readonly<Record<string, string>> = {},
 ): Promise<InPipes> {
   const sim = await startSim({ script });
@@ -24,33 +24,33 @@ export async function stageProgram(
   const configFile = join(home, 'config.yaml');
   const accounts = { sim: { wire: 'anthropic', base_url: sim.url, key: 'any' } };
   // JSON is YAML.
-  writeFileSync(configFile, JSON.stringify({ accounts, stream_rules: wishes.rules ?? [] }), { mode: 0o600 });
+  writeFileSync(configFile, JSON.stringify({ accounts, stream_rules: options.rules ?? [] }), { mode: 0o600 });
   const model = { account: 'sim', id: 'sim', name: 'Sim', reasoning: true, contextWindow: 100_000 };
   const other = { ...model, id: 'other', name: 'Other', reasoning: false };
   writeFileSync(
     join(home, 'models.json'),
-    JSON.stringify(wishes.hasOneModel === true ? [model] : [model, other]),
+    JSON.stringify(options.hasOneModel === true ? [model] : [model, other]),
   );
-  const client = new Program(['--model', 'sim/sim', ...argumentsFor(wishes, home)], {
+  const client = new Program(['--model', 'sim/sim', ...argumentsFor(options, home)], {
     ...env,
     HOME: home,
     POLYPOD_CONFIG: configFile,
-    ...(wishes.emitsTitle === true ? { PI_RPC_EMIT_TITLE: '1' } : {}),
-    ...(wishes.isHasty === true ? { NODE_OPTIONS: `--import=data:text/javascript,${HASTE}` } : {}),
+    ...(options.emitsTitle === true ? { PI_RPC_EMIT_TITLE: '1' } : {}),
+    ...(options.isHasty === true ? { NODE_OPTIONS: `--import=data:text/javascript,${HASTE}` } : {}),
   });
-  const ready = await client.hear(({ type }) => type === 'ready');
+  const ready = await client.waitFor(({ type }) => type === 'ready');
   client.lines.splice(0);
   return { client, cwd: home, baseUrl: sim.url, version: stringOf(ready.version), configFile };
 }
 
-function argumentsFor(wishes: Wishes, home: string): readonly string[] {
+function argumentsFor(options: RpcFixtureOptions, home: string): readonly string[] {
   const file = join(home, 'extension.mjs');
-  if (wishes.extension !== undefined) writeFileSync(file, wishes.extension);
+  if (options.extension !== undefined) writeFileSync(file, options.extension);
   return [
-    ...(wishes.inMemory === true ? ['--no-session'] : []),
-    ...(wishes.echoErrors === true ? ['--rpc-errors=echo'] : []),
-    ...(wishes.isAsking === true ? ['--ask'] : []),
-    ...(wishes.extension === undefined ? [] : ['-e', file]),
+    ...(options.inMemory === true ? ['--no-session'] : []),
+    ...(options.echoErrors === true ? ['--rpc-errors=echo'] : []),
+    ...(options.isAsking === true ? ['--ask'] : []),
+    ...(options.extension === undefined ? [] : ['-e', file]),
   ];
 }
 

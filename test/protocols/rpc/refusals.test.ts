@@ -5,10 +5,10 @@ import { describeOnEach } from './each-connection.ts';
 
 const SHORT = { parts: [{ text: 'ok' }] };
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('a refusal', () => {
     it('has the id and the name of its command, whatever the reason', async () => {
-      const { client, cwd } = await stage([SHORT]);
+      const { client, cwd } = await openFixture([SHORT]);
       await client.run('hi');
       mkdirSync(join(cwd, 'directory'));
       const refused: readonly (readonly [string, object])[] = [
@@ -53,7 +53,7 @@ describeOnEach((stage) => {
     });
 
     it('names fields as the client sends them, and is the only response', async () => {
-      const { client } = await stage([SHORT]);
+      const { client } = await openFixture([SHORT]);
       const image = (data: string, mimeType: string) => ({ message: 'x', images: [{ data, mimeType }] });
       const refused: readonly (readonly [string, object, string])[] = [
         ['prompt', image('!', 'image/png'), 'prompt: an image needs "data" in base64 and a "mimeType"'],
@@ -75,12 +75,12 @@ describeOnEach((stage) => {
     });
 
     it('reports the reason if it is not a run', async () => {
-      const { client } = await stage([SHORT]);
+      const { client } = await openFixture([SHORT]);
       await client.run('hi');
       const { sessionFile } = await client.get('get_state');
       appendFileSync(String(sessionFile), '{"type":"label","id":"ffff0000","parentId":null}\n');
       client.send({ id: 'p', type: 'prompt', message: 'again' });
-      expect(await client.hear(({ id, success }) => id === 'p' && success === false)).toMatchObject({
+      expect(await client.waitFor(({ id, success }) => id === 'p' && success === false)).toMatchObject({
         command: 'prompt',
         error: expect.stringContaining('changed by another program') as unknown,
       });

@@ -97,7 +97,7 @@ describe('with a running daemon, polypod --mode rpc', () => {
     const socket = await connected(socketIn(here, 'pods', `${String(sessionId)}.sock`));
     socket.write('{"method":"run","params":{"input":"from there [[sim text=back]]"}}\n');
     expect(await heardOn(socket, /"state":"idle"/)).toContain('"text":"back"');
-    await program.hear(
+    await program.waitFor(
       ({ type, message }) => type === 'message_end' && JSON.stringify(message).includes('back'),
     );
     expect((await program.end()).code).toBe(0);
@@ -149,7 +149,7 @@ describe('with a running daemon, polypod --mode rpc', () => {
     expect(session.stderr).toContain('no-such');
     const program = client();
     program.send({ type: 'no_such_command' });
-    await program.hear(({ success }) => success === false);
+    await program.waitFor(({ success }) => success === false);
     const { doors } = await health();
     expect(doors.find(({ name }) => name === 'rpc')?.details).toMatchObject({ refused: 3 });
   });
@@ -173,7 +173,7 @@ describe('the RPC relay', () => {
     const { client } = await relayed();
     const program = client();
     program.send({ type: 'prompt', message: `[[sim deltas=50 delay=5]]` });
-    await program.hear(({ type }) => type === 'message_update');
+    await program.waitFor(({ type }) => type === 'message_update');
     const { sessionId } = await program.get('get_state');
     program.child.kill('SIGTERM');
     expect((await program.finished).code).toBe(0);
@@ -275,7 +275,7 @@ describe('an RPC session in the daemon', () => {
     const { sessionId } = await program.get('get_state');
     const asking = client('--ask', '--resume', String(sessionId));
     asking.send({ type: 'prompt', message: TOUCH });
-    const { id } = await asking.hear(({ type }) => type === 'extension_ui_request');
+    const { id } = await asking.waitFor(({ type }) => type === 'extension_ui_request');
     asking.send({ type: 'extension_ui_response', id, value: 'Deny' });
     await asking.quiet();
     expect(existsSync(join(here.home, 'made.txt'))).toBe(false);

@@ -55,7 +55,7 @@ describe('with PI_CODING_AGENT_DIR set', () => {
   it('sessions of a daemon are stored there too', async () => {
     const home = temporaryDirectory();
     const env = { HOME: home, POLYPOD_RUNTIME_DIR: join(home, 'run') };
-    await start(['serve', '--json', '--offline'], env).hear('{"pid":');
+    await start(['serve', '--json', '--offline'], env).waitForOutput('{"pid":');
     const program = new Program([], { ...env, XCSH_CODING_AGENT_DIR: join(home, 'agent') });
     await program.run('one [[sim text=first]]');
     const { sessionFile } = await program.get('get_state');

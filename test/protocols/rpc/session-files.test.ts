@@ -39,7 +39,7 @@ describe('switch_session', () => {
     const state = await program.get('get_state');
     const before = readdirSync(home).toSorted();
     program.send({ type: 'prompt', message: 'go [[sim deltas=5000 delay=5]]' });
-    await program.hear(({ type }) => type === 'message_update', program.lines.length);
+    await program.waitFor(({ type }) => type === 'message_update', program.lines.length);
     for (const [sessionPath, error] of [
       [inHome('directory'), `${inHome('directory')} is a directory: name a session file, such as NAME.jsonl`],
       ['.', `${home} is a directory: name a session file, such as NAME.jsonl`],
@@ -114,7 +114,7 @@ describe('switch_session', () => {
     expect(await program.get('get_state')).toMatchObject({ sessionFile: second, messageCount: 4 });
     unlinkSync(String(second));
     program.send({ id: 'p', type: 'prompt', message: 'gone' });
-    const refused = await program.hear(({ id, success }) => id === 'p' && success === false);
+    const refused = await program.waitFor(({ id, success }) => id === 'p' && success === false);
     expect(refused).toMatchObject({
       command: 'prompt',
       error: expect.stringContaining('changed by another program') as unknown,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
-import { stage } from './in-process-fixture.ts';
+import { inProcessFixture } from './in-process-fixture.ts';
 
 const DELTAS = 20_000;
 const LONG = { parts: [], pace: { deltas: DELTAS, chunkSize: 20, batch: 50 } };
 
 describe('a client that stops reading', () => {
   it('does not delay the agent or fill the memory, and misses nothing', async () => {
-    const { client, host } = await stage([LONG, { parts: [{ text: 'ok' }] }]);
+    const { client, host } = await inProcessFixture([LONG, { parts: [{ text: 'ok' }] }]);
     const { sessionId } = await client.get('get_state');
     const pod = host.pod(String(sessionId));
     client.pause();
@@ -29,7 +29,7 @@ describe('a client that stops reading', () => {
   });
 
   it('does not delay the exit', async () => {
-    const { client } = await stage([LONG]);
+    const { client } = await inProcessFixture([LONG]);
     await client.get('get_state');
     client.pause();
     client.send({ type: 'prompt', message: 'write' });

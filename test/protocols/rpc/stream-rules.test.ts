@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { gist } from './gist.ts';
 import { describeOnEach } from './each-connection.ts';
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('a stream rule', () => {
     it('stops the answer that violates it, and the agent starts again with the rule', async () => {
       const rules = [{ name: 'no-any', content: 'Never write any.', condition: [':\\s*any\\b'] }];
       const prompts: string[] = [];
-      const { client, configFile } = await stage(
+      const { client, configFile } = await openFixture(
         ({ messages }) => {
           prompts.push(messages.at(-1)?.text ?? '');
           const text = prompts.length === 1 ? `let x: any = 1; ${'more '.repeat(500)}` : 'let x: number = 1;';

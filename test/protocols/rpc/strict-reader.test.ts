@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject } from '../../../src/base/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Program, stageProgram } from './program.ts';
-import type { Wishes } from './fixture.ts';
+import { type Program, programFixture } from './program.ts';
+import type { RpcFixtureOptions } from './fixture.ts';
 import { violations } from './strict-reader.ts';
 
 const OK = { parts: [{ text: 'ok' }] };
@@ -12,9 +12,9 @@ const call = (name: string, args: object): Answer => ({ parts: [{ toolCall: { na
 async function read(
   script: readonly Answer[],
   play: (client: Program) => Promise<unknown>,
-  wishes: Wishes = {},
+  options: RpcFixtureOptions = {},
 ): Promise<readonly JsonObject[]> {
-  const { client } = await stageProgram(script, wishes);
+  const { client } = await programFixture(script, options);
   await play(client);
   const { code, stdout } = await client.end();
   expect(code).toBe(0);
@@ -44,7 +44,7 @@ describe('a strict reader', () => {
         });
         await client.run('one');
         client.send({ type: 'prompt', message: 'two' });
-        const { id } = await client.hear(({ type }) => type === 'host_tool_call');
+        const { id } = await client.waitFor(({ type }) => type === 'host_tool_call');
         const content = [{ type: 'text', text: 'done' }];
         client.send({ type: 'host_tool_update', id, partialResult: { content } });
         client.send({ type: 'host_tool_result', id, result: { content } });
@@ -102,7 +102,7 @@ describe('a strict reader', () => {
         for (const sign of ['message_update', 'tool_execution_start']) {
           const from = client.lines.length;
           client.send({ type: 'prompt', message: 'aborted' });
-          await client.hear(({ type }) => type === sign, from);
+          await client.waitFor(({ type }) => type === sign, from);
           await client.ask('abort');
         }
         await client.ask('set_model', { provider: 'x', modelId: 'y' });

@@ -21,7 +21,7 @@ describe(PAGE, () => {
 
   it.each(TRANSCRIPTS)('$name matches the output of the program', async ({ name, lines }) => {
     const program = new Program(['--offline', ...(ARGUMENTS[name] ?? [])]);
-    await program.hear(({ type }) => type === 'ready');
+    await program.waitFor(({ type }) => type === 'ready');
     let at = lines[0]?.startsWith('← {"type":"ready"') === true ? 0 : 1;
     for (const line of lines) {
       const text = line.slice(2);
@@ -31,14 +31,14 @@ describe(PAGE, () => {
       }
       const wanted: unknown = JSON.parse(text);
       if (EXCERPTS.includes(name)) {
-        const heard = await program.hear((said) => fits(said, wanted), at);
+        const heard = await program.waitFor((said) => fits(said, wanted), at);
         at = program.lines.indexOf(heard) + 1;
         continue;
       }
       // Tool updates are optional, and a text may be split; everything else must match.
       const isFree = (said: Line): boolean =>
         said.type === 'tool_execution_update' || isFurtherDelta(said, program.lines[at - 1]);
-      const next = await program.hear((said) => !isFree(said), at);
+      const next = await program.waitFor((said) => !isFree(said), at);
       at = program.lines.indexOf(next) + 1;
       if (!fits(next, wanted)) expect(next).toEqual(wanted);
     }

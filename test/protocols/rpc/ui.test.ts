@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Client, Line } from './client.ts';
 import { gist } from './gist.ts';
-import type { Stage, Wishes } from './fixture.ts';
+import type { OpenRpcFixture, RpcFixtureOptions } from './fixture.ts';
 import { describeOnEach } from './each-connection.ts';
 
 /** An extension that calls the requested method of its user interface, and reports the result. */
@@ -37,8 +37,8 @@ const EXTENSION = `
   }
 `;
 
-async function extended(stage: Stage, more: Wishes = {}): Promise<Client> {
-  const { client } = await stage([{ parts: [{ text: 'ok' }] }], { extension: EXTENSION, ...more });
+async function extended(openFixture: OpenRpcFixture, more: RpcFixtureOptions = {}): Promise<Client> {
+  const { client } = await openFixture([{ parts: [{ text: 'ok' }] }], { extension: EXTENSION, ...more });
   return client;
 }
 
@@ -46,19 +46,19 @@ async function extended(stage: Stage, more: Wishes = {}): Promise<Client> {
 async function call(client: Client, method: string, ...args: readonly unknown[]): Promise<Line> {
   const from = client.lines.length;
   client.send({ type: 'prompt', message: `/ui ${JSON.stringify([method, ...args])}` });
-  return client.hear(({ type }) => type === 'extension_ui_request', from);
+  return client.waitFor(({ type }) => type === 'extension_ui_request', from);
 }
 
 /** The result that the extension received. */
 async function answerOn(client: Client, from = 0): Promise<unknown> {
-  const { message } = await client.hear(({ message }) => String(message).startsWith('answer '), from);
+  const { message } = await client.waitFor(({ message }) => String(message).startsWith('answer '), from);
   return JSON.parse(String(message).slice('answer '.length)) as unknown;
 }
 
 /** A method, its arguments, and the result. */
 type Row<T = object> = readonly [string, readonly unknown[], T];
 
-describeOnEach((stage) => {
+describeOnEach((openFixture) => {
   describe('a dialog of an extension', () => {
     it.each<Row>([
       ['select', ['Which?', ['a', 'b']], { method: 'select', title: 'Which?', options: ['a', 'b'] }],
@@ -78,7 +78,7 @@ describeOnEach((stage) => {
     ])(
       'is sent to the client, and its answer is passed on unvalidated: %s %j',
       async (method, args, fields) => {
-        const client = await extended(stage);
+        const client = await extended(openFixture);
         const asked = await call(client, method, ...args);
         expect(asked).toEqual({ type: 'extension_ui_request', id: asked.id, ...fields });
         client.send({ type: 'extension_ui_response', id: asked.id, value: 'feature/rpc-host' });
@@ -94,7 +94,7 @@ describeOnEach((stage) => {
       [{ value: 'yes' }, false],
       [{}, false],
     ])('is confirmed by %j: %s', async (reply, answer) => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       const { id, ...asked } = await call(client, 'confirm', 'Confirm', 'Continue?', { timeout: 30_000 });
       expect(asked).toEqual({
         type: 'extension_ui_request',
@@ -124,7 +124,7 @@ describeOnEach((stage) => {
     ])(
       'has no answer if it is dismissed or the response is invalid: %s %j %j',
       async (method, args, reply) => {
-        const client = await extended(stage);
+        const client = await extended(openFixture);
         const { id } = await call(client, method, ...args);
         client.send({ type: 'extension_ui_response', id, ...reply });
         expect(await answerOn(client)).toBeNull();
@@ -136,7 +136,7 @@ describeOnEach((stage) => {
       ['input', ['Name', 'yours', { timeout: 20 }], null],
       ['confirm', ['T', 'M', { timeout: 20 }], false],
     ])('that times out returns its default, and nothing is sent: %s', async (method, args, answer) => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       const asked = await call(client, method, ...args);
       expect(asked).toMatchObject({ method, timeout: 20 });
       expect(await answerOn(client)).toBe(answer);
@@ -146,10 +146,10 @@ describeOnEach((stage) => {
     });
 
     it('that is withdrawn is cancelled at the host', async () => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       client.send({ type: 'prompt', message: '/take-back' });
-      const editor = await client.hear(({ method }) => method === 'editor');
-      const input = await client.hear(({ method }) => method === 'input');
+      const editor = await client.waitFor(({ method }) => method === 'editor');
+      const input = await client.waitFor(({ method }) => method === 'input');
       expect(await answerOn(client)).toEqual(['nothing', 'nothing']);
       const cancels = client.lines.filter(({ method }) => method === 'cancel');
       expect(cancels).toEqual([
@@ -164,14 +164,14 @@ describeOnEach((stage) => {
       [true, false],
       [false, true],
     ])('is confirmed while the command waits: confirmed %s', async (confirmed, cancelled) => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       await client.ask('prompt', { message: '/guard' });
       const before = await client.get('get_state');
       client.send({ id: 'n', type: 'new_session' });
-      const { id, message } = await client.hear(({ method }) => method === 'confirm');
+      const { id, message } = await client.waitFor(({ method }) => method === 'confirm');
       expect(message).toBe('new');
       client.send({ type: 'extension_ui_response', id, confirmed });
-      expect(await client.hear((line) => line.id === 'n')).toMatchObject({
+      expect(await client.waitFor((line) => line.id === 'n')).toMatchObject({
         success: true,
         data: { cancelled },
       });
@@ -180,15 +180,15 @@ describeOnEach((stage) => {
     });
 
     it('by a branch keeps its text', async () => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       await client.run('one');
       const { messages } = await client.get('get_branch_messages');
       const [{ entryId }] = messages as [{ entryId: string }];
       await client.ask('prompt', { message: '/guard' });
       client.send({ id: 'b', type: 'branch', entryId });
-      const { id } = await client.hear(({ method }) => method === 'confirm');
+      const { id } = await client.waitFor(({ method }) => method === 'confirm');
       client.send({ type: 'extension_ui_response', id, cancelled: true });
-      expect(await client.hear((line) => line.id === 'b')).toMatchObject({
+      expect(await client.waitFor((line) => line.id === 'b')).toMatchObject({
         data: { text: 'one', cancelled: true },
       });
     });
@@ -208,7 +208,7 @@ describeOnEach((stage) => {
       ['setWidget', ['w'], { method: 'setWidget', widgetKey: 'w' }],
       ['setEditorText', ['x'], { method: 'set_editor_text', text: 'x' }],
     ])('sends notices without a response: %s %j', async (method, args, fields) => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       const told = await call(client, method, ...args);
       expect(told).toEqual({ type: 'extension_ui_request', id: told.id, ...fields });
       expect(told.id).toMatch(/./);
@@ -219,7 +219,7 @@ describeOnEach((stage) => {
       [true, ['setTitle', 'notify']],
       [false, ['notify']],
     ])('sets a title only for a host that supports it: %s', async (emitsTitle, methods) => {
-      const client = await extended(stage, { emitsTitle });
+      const client = await extended(openFixture, { emitsTitle });
       await client.ask('prompt', { message: '/ui ["setTitle","t"]' });
       expect(await answerOn(client)).toBeNull();
       const told = client.lines.filter(({ type }) => type === 'extension_ui_request');
@@ -228,7 +228,7 @@ describeOnEach((stage) => {
     });
 
     it('runs its command without a run, and cannot be queued', async () => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       expect(await client.get('prompt', { message: '/ui ["notify","now please"]' })).toEqual({
         disposition: 'handled',
       });
@@ -250,9 +250,9 @@ describeOnEach((stage) => {
     });
 
     it('that fails is reported', async () => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       await client.ask('prompt', { message: '/fail' });
-      expect(await client.hear(({ type }) => type === 'extension_error')).toEqual({
+      expect(await client.waitFor(({ type }) => type === 'extension_error')).toEqual({
         type: 'extension_error',
         extensionPath: 'command:fail',
         event: 'command',
@@ -261,14 +261,14 @@ describeOnEach((stage) => {
     });
 
     it('can prompt the agent, and the client receives only the run', async () => {
-      const client = await extended(stage);
+      const client = await extended(openFixture);
       await client.ask('prompt', { message: '/send hello from here' });
       await client.quiet();
       const [first] = client.lines.filter(({ type }) => type === 'message_end');
       expect(JSON.stringify(first?.message)).toContain('hello from here');
       expect(gist(client.lines).filter((line) => line.endsWith(' ok'))).toEqual(['prompt ok']);
       await client.ask('prompt', { message: '/send-number' });
-      expect(await client.hear(({ success }) => success === false)).toEqual({
+      expect(await client.waitFor(({ success }) => success === false)).toEqual({
         type: 'response',
         command: 'extension_send_user',
         success: false,

@@ -35,7 +35,7 @@ export async function agentSite(script: readonly Answer[] = []): Promise<AgentSi
       throw new Error(`agent start ended with ${code}: ${stderr}`);
     });
     end.catch(() => {});
-    await Promise.race([running.hear('{"pid":'), end]);
+    await Promise.race([running.waitForOutput('{"pid":'), end]);
     return running;
   };
   return {

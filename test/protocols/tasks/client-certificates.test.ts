@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentSite, endLater } from './binary.ts';
 import { selfSigned, selfSignedFiles } from './certificate.ts';
-import { says } from './fixture.ts';
+import { textAnswer } from './fixture.ts';
 
 /** A self-signed client certificate and its key. */
 function clientFiles(directory: string, name: string): { readonly cert: string; readonly key: string } {
@@ -16,7 +16,7 @@ function clientFiles(directory: string, name: string): { readonly cert: string; 
 
 describe('an agent with --client-ca', () => {
   it('accepts tasks only from clients with a certificate of that authority and a key', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     selfSignedFiles(here.home);
     const good = clientFiles(here.home, 'good');
     const other = clientFiles(here.home, 'other');

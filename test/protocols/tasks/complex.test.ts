@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Answer, SimRequest } from '../../../src/sim/index.ts';
-import { calls, says, STALLS, type TasksStage, tasksStage } from './fixture.ts';
+import { calls, textAnswer, STALLS, type TasksFixture, tasksFixture } from './fixture.ts';
 
 type Act = (request: SimRequest, turn: number) => Answer;
 
 /** A model that plays all roles; `turn` is the number of its answers in the conversation so far. */
 function company(roles: { readonly coordinator: Act; readonly developer?: Act; readonly reviewer?: Act }) {
-  const nobody: Act = () => says('?');
+  const nobody: Act = () => textAnswer('?');
   return (request: SimRequest): Answer => {
     const turn = request.messages.filter(({ role }) => role === 'assistant').length;
     const { coordinator, developer = nobody, reviewer = nobody } = roles;
@@ -23,21 +23,21 @@ function company(roles: { readonly coordinator: Act; readonly developer?: Act; r
 
 const delegate = (role: string, instructions: string): Answer => calls('delegate', { role, instructions });
 const lastResult = ({ messages }: SimRequest): string => messages.at(-1)?.toolResults.at(-1)?.text ?? '';
-const submit = ({ client }: TasksStage, more = {}): Promise<string> =>
+const submit = ({ client }: TasksFixture, more = {}): Promise<string> =>
   client().submit({ taskType: 'complex_task', userPrompt: 'Make it.', ...more });
 
 describe('a complex task', () => {
   it('is planned by a coordinator, done by a developer, and reviewed by a reviewer who sees the work', async () => {
     const seen: string[] = [];
-    const stage = await tasksStage(
+    const fixture = await tasksFixture(
       company({
         coordinator: (request, turn) => {
           seen.push(lastResult(request));
           if (turn === 0) return delegate('developer', 'Write a.txt.');
-          return turn === 1 ? delegate('reviewer', 'Judge it.') : says(`Done: ${lastResult(request)}`);
+          return turn === 1 ? delegate('reviewer', 'Judge it.') : textAnswer(`Done: ${lastResult(request)}`);
         },
         developer: (_, turn) =>
-          turn === 0 ? calls('write', { path: 'a.txt', content: 'one\n' }) : says('Written.'),
+          turn === 0 ? calls('write', { path: 'a.txt', content: 'one\n' }) : textAnswer('Written.'),
         reviewer: ({ messages, tools }) => {
           seen.push(
             tools
@@ -45,16 +45,16 @@ describe('a complex task', () => {
               .toSorted()
               .join(),
           );
-          return says(messages.at(-1)?.text.includes('+one') === true ? 'APPROVED' : 'CHANGES NEEDED');
+          return textAnswer(messages.at(-1)?.text.includes('+one') === true ? 'APPROVED' : 'CHANGES NEEDED');
         },
       }),
     );
-    const taskId = await submit(stage);
-    const ada = stage.client();
+    const taskId = await submit(fixture);
+    const ada = fixture.client();
     expect(await ada.done(taskId)).toMatchObject({
       result: { text: 'Done: APPROVED', usage: { toolCalls: 2 } },
     });
-    expect(readFileSync(join(stage.cwd, 'a.txt'), 'utf8')).toBe('one\n');
+    expect(readFileSync(join(fixture.cwd, 'a.txt'), 'utf8')).toBe('one\n');
     expect(seen[1]).toContain('Written.');
     expect(seen).toContain('find,grep,ls,read');
     const { body } = await ada.get<{ sessions: unknown[] }>('/sessions');
@@ -62,15 +62,16 @@ describe('a complex task', () => {
   });
 
   it('requests approval for its developer in its own session', async () => {
-    const stage = await tasksStage(
+    const fixture = await tasksFixture(
       company({
         coordinator: (request, turn) =>
-          turn === 0 ? delegate('developer', 'Run it.') : says(lastResult(request)),
-        developer: (_, turn) => (turn === 0 ? calls('bash', { command: 'node -e 1 > made' }) : says('Ran.')),
+          turn === 0 ? delegate('developer', 'Run it.') : textAnswer(lastResult(request)),
+        developer: (_, turn) =>
+          turn === 0 ? calls('bash', { command: 'node -e 1 > made' }) : textAnswer('Ran.'),
       }),
     );
-    const taskId = await submit(stage);
-    const ada = stage.client();
+    const taskId = await submit(fixture);
+    const ada = fixture.client();
     await ada.until(taskId, 'waiting_approval');
     const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
     expect(body.approvals).toHaveLength(1);
@@ -80,31 +81,33 @@ describe('a complex task', () => {
 
   it('stops after a limited number of delegations', async () => {
     const told: string[] = [];
-    const stage = await tasksStage(
+    const fixture = await tasksFixture(
       company({
         coordinator: (request, turn) => {
           told.push(lastResult(request));
-          return turn < 6 ? delegate('developer', turn < 3 ? 'Same.' : `Other ${turn}.`) : says('Enough.');
+          return turn < 6
+            ? delegate('developer', turn < 3 ? 'Same.' : `Other ${turn}.`)
+            : textAnswer('Enough.');
         },
-        developer: () => says('Done.'),
+        developer: () => textAnswer('Done.'),
       }),
       { tasks: { limits: { delegations: 4 } } },
     );
-    const ada = stage.client();
-    expect(await ada.done(await submit(stage))).toMatchObject({ result: { text: 'Enough.' } });
+    const ada = fixture.client();
+    expect(await ada.done(await submit(fixture))).toMatchObject({ result: { text: 'Enough.' } });
     expect(told[3]).toContain('the same 2 times');
     expect(told[4]).toBe('Done.');
     expect(told.at(-1)).toContain('you have delegated 4 times');
   });
 
   it('cancels its developer when it is cancelled', async () => {
-    const stage = await tasksStage(
+    const fixture = await tasksFixture(
       company({ coordinator: () => delegate('developer', 'Wait.'), developer: () => STALLS }),
     );
-    const taskId = await submit(stage);
-    const ada = stage.client();
+    const taskId = await submit(fixture);
+    const ada = fixture.client();
     // The coordinator's, and the developer's, which does not end.
-    while (!stage.sim.requests.some(({ body }) => JSON.stringify(body).includes('You are the developer')))
+    while (!fixture.sim.requests.some(({ body }) => JSON.stringify(body).includes('You are the developer')))
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
@@ -117,19 +120,19 @@ describe('a complex task', () => {
   });
 
   it('leaves nothing behind for the next task of the session, and can be followed by another one', async () => {
-    const stage = await tasksStage(
+    const fixture = await tasksFixture(
       company({
         coordinator: (request, turn) =>
-          turn % 2 === 0 ? delegate('developer', `Part ${turn}.`) : says(lastResult(request)),
-        developer: () => says('Done.'),
+          turn % 2 === 0 ? delegate('developer', `Part ${turn}.`) : textAnswer(lastResult(request)),
+        developer: () => textAnswer('Done.'),
       }),
     );
-    const ada = stage.client();
-    const tasks = [await submit(stage), await submit(stage)];
+    const ada = fixture.client();
+    const tasks = [await submit(fixture), await submit(fixture)];
     for (const taskId of tasks) expect(await ada.done(taskId)).toMatchObject({ result: { text: 'Done.' } });
-    expect(await ada.done(await submit(stage))).toMatchObject({ result: { text: 'Done.' } });
+    expect(await ada.done(await submit(fixture))).toMatchObject({ result: { text: 'Done.' } });
     const { body } = await ada.get('/sessions/s1');
-    const pod = stage.host.pod(String(body.podId));
+    const pod = fixture.host.pod(String(body.podId));
     for (;;) {
       const { settings } = await pod.snapshot();
       if (settings.clientTools.length === 0 && settings.rules.length === 0) break;
@@ -137,20 +140,20 @@ describe('a complex task', () => {
   });
 
   it('passes its mode on to its delegates', async () => {
-    const stage = await tasksStage(
+    const fixture = await tasksFixture(
       company({
         coordinator: (request, turn) =>
-          turn === 0 ? delegate('developer', 'Write.') : says(lastResult(request)),
+          turn === 0 ? delegate('developer', 'Write.') : textAnswer(lastResult(request)),
         developer: (request, turn) =>
           turn === 0
             ? calls('write', { path: 'a.txt', content: 'one\n' })
-            : says(`Tried: ${lastResult(request)}`),
+            : textAnswer(`Tried: ${lastResult(request)}`),
       }),
     );
-    const ada = stage.client();
-    const taskId = await submit(stage, { context: { permissionMode: 'read-only' } });
+    const ada = fixture.client();
+    const taskId = await submit(fixture, { context: { permissionMode: 'read-only' } });
     const { result } = await ada.done(taskId);
     expect(JSON.stringify(result)).toMatch(/denied|read-only/i);
-    expect(() => readFileSync(join(stage.cwd, 'a.txt'))).toThrow();
+    expect(() => readFileSync(join(fixture.cwd, 'a.txt'))).toThrow();
   });
 });

@@ -3,12 +3,12 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { generatedText } from '../../../src/sim/index.ts';
 import { podLines } from '../../../src/protocols/index.ts';
-import { type Client, type HeardEvent, says, STALLS, tasksStage } from './fixture.ts';
+import { type Client, type ReceivedEvent, textAnswer, STALLS, tasksFixture } from './fixture.ts';
 
 const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
 
 /** The lines of a session from its first event on, as far as they are in the log. */
-async function whole(client: Client, path: string): Promise<readonly HeardEvent[]> {
+async function whole(client: Client, path: string): Promise<readonly ReceivedEvent[]> {
   const reader = await client.events(path);
   await reader.ended;
   return reader.heard.filter(({ id }) => id !== undefined);
@@ -16,7 +16,7 @@ async function whole(client: Client, path: string): Promise<readonly HeardEvent[
 
 describe('the events of a task', () => {
   it('are sent from its first to its last, and then the stream ends', async () => {
-    const { client } = await tasksStage([says('One.'), says('Two.')]);
+    const { client } = await tasksFixture([textAnswer('One.'), textAnswer('Two.')]);
     const ada = client();
     await ada.done(await ada.submit());
     const reader = await ada.events(`/tasks/${await ada.submit()}/events`);
@@ -32,37 +32,37 @@ describe('the events of a task', () => {
   });
 
   it('of a pending task do not include those of the task before it', async () => {
-    const { client } = await tasksStage(({ messages }) =>
-      messages.at(-1)?.text === 'wait' ? STALLS : says('mine'),
+    const { client } = await tasksFixture(({ messages }) =>
+      messages.at(-1)?.text === 'wait' ? STALLS : textAnswer('mine'),
     );
     const ada = client();
     const first = await ada.submit({ userPrompt: 'wait' });
     const second = await ada.submit({ userPrompt: 'go' });
     const reader = await ada.events(`/tasks/${second}/events`);
-    await reader.hear('queued');
+    await reader.waitFor('queued');
     await ada.post(`/tasks/${first}/cancel`);
     await reader.ended;
     expect(reader.names.filter((name) => name === 'run_start' || name === 'run_end')).toEqual([
       'run_start',
       'run_end',
     ]);
-    expect((await reader.hear('run_start')).line.data.task_id).toBe(second);
+    expect((await reader.waitFor('run_start')).line.data.task_id).toBe(second);
   });
 
   it('end when a task is removed from the queue', async () => {
-    const { client } = await tasksStage([STALLS]);
+    const { client } = await tasksFixture([STALLS]);
     const ada = client();
     await ada.submit();
     const waiting = await ada.submit();
     const reader = await ada.events(`/tasks/${waiting}/events`);
-    await reader.hear('queued');
+    await reader.waitFor('queued');
     await ada.post(`/tasks/${waiting}/cancel`);
     await reader.ended;
     expect(reader.names.at(-1)).toBe('unqueued');
   });
 
   it('return 204 when all were received, so that a browser stops reconnecting', async () => {
-    const { client } = await tasksStage([says('One.')]);
+    const { client } = await tasksFixture([textAnswer('One.')]);
     const ada = client();
     const path = `/tasks/${await ada.submit()}/events`;
     const reader = await ada.events(path);
@@ -71,7 +71,7 @@ describe('the events of a task', () => {
   });
 
   it('are complete wherever the connection breaks', async () => {
-    const { client, restart } = await tasksStage([LONG]);
+    const { client, restart } = await tasksFixture([LONG]);
     const ada = client();
     const path = `/tasks/${await ada.submit()}/events`;
     const all = await whole(ada, path);
@@ -92,7 +92,7 @@ describe('the events of a task', () => {
 describe('clients that connect and disconnect while the task runs', () => {
   it('receive everything, wherever they are cut off and although the process is killed', async () => {
     const slow = { parts: [{ text: generatedText(60) }], pace: { chunkSize: 2, delayMs: 1 } };
-    const { client, restart } = await tasksStage([slow, slow]);
+    const { client, restart } = await tasksFixture([slow, slow]);
     const ada = client();
     const taskIds = [await ada.submit(), await ada.submit()];
     const path = `/tasks/${taskIds[0]}/events`;
@@ -108,7 +108,7 @@ describe('clients that connect and disconnect while the task runs', () => {
 
   it('delay no one if they do not read, and receive the position to resume at', async () => {
     const flood = { parts: [], pace: { chunkSize: 8_000, deltas: 2_000 } };
-    const { client } = await tasksStage([says('Hello.'), flood], {
+    const { client } = await tasksFixture([textAnswer('Hello.'), flood], {
       tasks: { project: await podLines(200), limits: { unreadBytes: 100_000 } },
     });
     const ada = client();
@@ -130,14 +130,14 @@ describe('clients that connect and disconnect while the task runs', () => {
 });
 
 /** Everything received by a client that reads a limited number of events per connection and then reconnects. */
-async function inPieces(client: Client, path: string, many: number): Promise<readonly HeardEvent[]> {
-  const heard: HeardEvent[] = [];
+async function inPieces(client: Client, path: string, many: number): Promise<readonly ReceivedEvent[]> {
+  const heard: ReceivedEvent[] = [];
   for (;;) {
     const id = heard.at(-1)?.id;
     const reader = await client.events(path, id === undefined ? {} : { 'last-event-id': id });
     if (reader.status === 204) return heard;
     let count = 0;
-    await reader.hear(({ id: place }) => place !== undefined && (count += 1) >= many).catch(() => {});
+    await reader.waitFor(({ id: place }) => place !== undefined && (count += 1) >= many).catch(() => {});
     heard.push(...reader.heard.filter(({ id: place }) => place !== undefined).slice(0, many));
     reader.cut();
   }
@@ -157,18 +157,18 @@ function revokeElsewhere(keyFile: string, id: string): void {
 
 describe('the events of a session', () => {
   it('start with a snapshot, and continue live for every client', async () => {
-    const { client } = await tasksStage([says('One.'), says('Two.')]);
+    const { client } = await tasksFixture([textAnswer('One.'), textAnswer('Two.')]);
     const ada = client();
     await ada.done(await ada.submit());
     const readers = await Promise.all([1, 2, 3].map(() => ada.events('/sessions/s1/events')));
     for (const reader of readers) {
-      const { line } = await reader.hear('snapshot');
+      const { line } = await reader.waitFor('snapshot');
       expect(line.data).toMatchObject({ reason: 'joined', state: 'idle' });
     }
     await ada.submit();
     const heard = await Promise.all(
       readers.map(async (reader) => {
-        const { line } = await reader.hear('run_end');
+        const { line } = await reader.waitFor('run_end');
         return reader.heard.filter(({ line: { seq = 0 } }) => seq <= (line.seq ?? 0));
       }),
     );
@@ -177,18 +177,18 @@ describe('the events of a session', () => {
   });
 
   it('continue after a number, and report a gap if that is not possible', async () => {
-    const { client } = await tasksStage([says('One.')]);
+    const { client } = await tasksFixture([textAnswer('One.')]);
     const ada = client();
     await ada.done(await ada.submit());
     const from = await ada.events('/sessions/s1/events?after=1');
-    await from.hear('run_end');
+    await from.waitFor('run_end');
     expect(from.names).not.toContain('snapshot');
     const beyond = await ada.events('/sessions/s1/events?after=99999');
-    expect((await beyond.hear('snapshot')).line.data).toMatchObject({ reason: 'gap' });
+    expect((await beyond.waitFor('snapshot')).line.data).toMatchObject({ reason: 'gap' });
   });
 
   it('are refused with an invalid position', async () => {
-    const { client } = await tasksStage([says('One.')]);
+    const { client } = await tasksFixture([textAnswer('One.')]);
     const ada = client();
     await ada.done(await ada.submit());
     for (const after of ['x', '-1', '1.', '1.2.3', '']) {
@@ -202,11 +202,11 @@ describe('the events of a session', () => {
   });
 
   it('include keep-alive comments while nothing happens', async () => {
-    const { client } = await tasksStage([says('One.')], { tasks: { limits: { keepAliveMs: 5 } } });
+    const { client } = await tasksFixture([textAnswer('One.')], { tasks: { limits: { keepAliveMs: 5 } } });
     const ada = client();
     await ada.done(await ada.submit());
     const reader = await ada.events('/sessions/s1/events');
-    await reader.hear('snapshot');
+    await reader.waitFor('snapshot');
     while (reader.comments.length < 2)
       await new Promise((resolve) => {
         setTimeout(resolve, 5);
@@ -215,7 +215,7 @@ describe('the events of a session', () => {
   });
 
   it('end when their key is revoked', async () => {
-    const { client, bare, key, keyFile } = await tasksStage([says('One.')]);
+    const { client, bare, key, keyFile } = await tasksFixture([textAnswer('One.')]);
     const ada = client();
     await ada.done(await ada.submit());
     const other = key();
@@ -223,22 +223,22 @@ describe('the events of a session', () => {
       bare(other).events('/sessions/s1/events'),
       ada.events('/sessions/s1/events'),
     ]);
-    await Promise.all([reader.hear('snapshot'), kept.hear('snapshot')]);
+    await Promise.all([reader.waitFor('snapshot'), kept.waitFor('snapshot')]);
     revokeElsewhere(keyFile, other.split('_')[1] ?? '');
     // No request is sent meanwhile.
     await reader.ended;
     expect(reader.heard.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
     expect((await bare(other).get('/tasks')).status).toBe(401);
     await ada.submit();
-    await kept.hear('run_start');
+    await kept.waitFor('run_start');
   });
 
   it('are limited to a number of streams per key', async () => {
-    const { client } = await tasksStage([says('One.')], { tasks: { limits: { streams: 1 } } });
+    const { client } = await tasksFixture([textAnswer('One.')], { tasks: { limits: { streams: 1 } } });
     const ada = client();
     await ada.done(await ada.submit());
     const first = await ada.events('/sessions/s1/events');
-    await first.hear('snapshot');
+    await first.waitFor('snapshot');
     expect((await ada.get('/sessions/s1/events')).status).toBe(429);
   });
 });

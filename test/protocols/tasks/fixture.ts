@@ -19,17 +19,17 @@ import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { providerNamed } from '../../../src/registry.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
 import { killedCopy } from '../../pod/resume-fixture.ts';
-import { MODEL, scratch, type Stage, stage } from '../../pod/fixture.ts';
+import { MODEL, scratch, type HostFixture, hostFixture } from '../../pod/fixture.ts';
 
-export interface TasksStage extends Stage {
+export interface TasksFixture extends HostFixture {
   readonly door: () => OpenTasks;
   readonly keyFile: string;
   /** The audit log, once it is written completely. */
   readonly audited: () => Promise<readonly JsonObject[]>;
   /** Creates a key. */
-  readonly key: (wish?: Partial<NewKey>) => string;
+  readonly key: (overrides?: Partial<NewKey>) => string;
   /** A client with its own key, with all permissions of ada. */
-  readonly client: (wish?: Partial<NewKey>) => Client;
+  readonly client: (overrides?: Partial<NewKey>) => Client;
   readonly bare: (key?: string) => Client;
   /** Closes the door and the host, and opens both again on the same files. */
   readonly restart: (how?: 'shutdown' | 'kill') => Promise<Host>;
@@ -38,16 +38,16 @@ export interface TasksStage extends Stage {
   readonly settings: () => TasksSettings;
 }
 
-export async function tasksStage(
+export async function tasksFixture(
   script: Script,
-  options: Parameters<typeof stage>[1] & {
+  options: Parameters<typeof hostFixture>[1] & {
     readonly tasks?: Partial<TasksSettings>;
     readonly withoutCommands?: boolean;
   } = {},
-): Promise<TasksStage> {
+): Promise<TasksFixture> {
   const { tasks = {}, withoutCommands = false, agent, ...rest } = options;
   let simUrl = '';
-  const base = await stage(script, {
+  const base = await hostFixture(script, {
     ...rest,
     agent: {
       model: async (choice) =>
@@ -106,8 +106,8 @@ export async function tasksStage(
   let { host } = base;
   let door = await open(host);
   onTestFinished(() => door.close().catch(() => {}));
-  const key = (wish: Partial<NewKey> = {}): string =>
-    createKey(keyFile, { owner: 'ada', scopes: ['submit', 'read', 'approve'], ...wish }).key;
+  const key = (overrides: Partial<NewKey> = {}): string =>
+    createKey(keyFile, { owner: 'ada', scopes: ['submit', 'read', 'approve'], ...overrides }).key;
   const bare = (text?: string): Client => new Client(() => door.url, text);
   return {
     ...base,
@@ -116,7 +116,7 @@ export async function tasksStage(
     audited,
     key,
     bare,
-    client: (wish) => bare(key(wish)),
+    client: (overrides) => bare(key(overrides)),
     restart: async (how = 'shutdown') => {
       const killed = how === 'kill' ? killedCopy(base.directory) : undefined;
       await door.close();
@@ -217,7 +217,7 @@ async function read<T>(response: Response): Promise<Answered<T>> {
   };
 }
 
-export interface HeardEvent {
+export interface ReceivedEvent {
   readonly id: string | undefined;
   readonly event: string;
   readonly line: { readonly event: string; readonly data: JsonObject; readonly seq?: number };
@@ -227,7 +227,7 @@ export interface HeardEvent {
 export class EventReader {
   readonly status: number;
   readonly response: Response;
-  readonly heard: HeardEvent[] = [];
+  readonly heard: ReceivedEvent[] = [];
   readonly comments: string[] = [];
   readonly #stop: AbortController;
   readonly ended: Promise<void>;
@@ -252,8 +252,8 @@ export class EventReader {
     return this.heard.map(({ event }) => event);
   }
 
-  async hear(fits: string | ((event: HeardEvent) => boolean)): Promise<HeardEvent> {
-    const isIt = typeof fits === 'string' ? ({ event }: HeardEvent) => event === fits : fits;
+  async waitFor(fits: string | ((event: ReceivedEvent) => boolean)): Promise<ReceivedEvent> {
+    const isIt = typeof fits === 'string' ? ({ event }: ReceivedEvent) => event === fits : fits;
     for (;;) {
       const found = this.heard.find(isIt);
       if (found !== undefined) return found;
@@ -293,7 +293,7 @@ export class EventReader {
     this.heard.push({
       id: field('id'),
       event: field('event') ?? '',
-      line: JSON.parse(data) as HeardEvent['line'],
+      line: JSON.parse(data) as ReceivedEvent['line'],
     });
   }
 
@@ -310,7 +310,7 @@ export const task = (more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-export const says = (text: string): Answer => ({ parts: [{ text }] });
+export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 
 export const calls = (name: string, args: Record<string, unknown>): Answer => ({
   parts: [{ toolCall: { name, arguments: args } }],

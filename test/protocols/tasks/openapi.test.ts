@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject, objectOf } from '../../../src/base/index.ts';
 import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { type DocumentedOperation, ServedDocument } from './document.ts';
-import { says, task, tasksStage } from './fixture.ts';
+import { textAnswer, task, tasksFixture } from './fixture.ts';
 import { violationsOf } from './violations.ts';
 
 const UNBOUNDED = { rate: { perMinute: 1e9, burst: 1e9 }, keepAliveMs: 1_000 };
 
 describe('the OpenAPI document', () => {
   it('has every route and no other, with its name, parameters, security and responses', async () => {
-    const { client } = await tasksStage([]);
+    const { client } = await tasksFixture([]);
     const served = await ServedDocument.from(client());
     const { document, operations } = served;
     expect(document.openapi).toBe('3.1.0');
@@ -47,7 +47,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('has no dangling references, and all schemas and security schemes are used', async () => {
-    const { client } = await tasksStage([]);
+    const { client } = await tasksFixture([]);
     const { document } = await ServedDocument.from(client());
     const text = JSON.stringify(document);
     const used = new Set([...text.matchAll(/"#\/components\/(\w+\/\w+)"/g)].map(([, name]) => name));
@@ -63,7 +63,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('describes every response, whatever the request', async () => {
-    const { client } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
+    const { client } = await tasksFixture(() => textAnswer('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const name = fc.oneof(
       fc.constantFrom('$task', 's1', 'x', '..', '%00', '1', '-1', '1e9'),
@@ -138,7 +138,7 @@ function soundBodies(cwd: string): Readonly<Record<string, JsonObject>> {
 
 describe('the rules in the OpenAPI document', () => {
   it('are all enforced: a violation gets a 400 that names the field, a valid body does not', async () => {
-    const { client, cwd } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
+    const { client, cwd } = await tasksFixture(() => textAnswer('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const served = await ServedDocument.from(ada);
     const checked: string[] = [];
@@ -193,7 +193,7 @@ describe('the rules in the OpenAPI document', () => {
   });
 
   it('are complete: a body is refused exactly if the document forbids it', async () => {
-    const { client, cwd } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
+    const { client, cwd } = await tasksFixture(() => textAnswer('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const bodies = soundBodies(cwd);
     const text = fc.oneof(
@@ -251,7 +251,7 @@ describe('the rules in the OpenAPI document', () => {
   });
 
   it('apply to queries and headers too', async () => {
-    const { client } = await tasksStage(() => says('Hello.'), { tasks: { limits: UNBOUNDED } });
+    const { client } = await tasksFixture(() => textAnswer('Hello.'), { tasks: { limits: UNBOUNDED } });
     const ada = client({ scopes: ['admin'] });
     const served = await ServedDocument.from(ada);
     const taskId = await ada.submit();

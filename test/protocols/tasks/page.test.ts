@@ -6,7 +6,7 @@ import { parseYaml, readShape } from '../../../src/setup/config/yaml.ts';
 import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { TASKS_LIMITS } from '../../../src/protocols/tasks/settings.ts';
 import { HTTP_SERVER_LIMITS } from '../../../src/wire/http/server.ts';
-import { type Answered, type Client, says, tasksStage } from './fixture.ts';
+import { type Answered, type Client, textAnswer, tasksFixture } from './fixture.ts';
 
 const PAGE = readFileSync('docs/protocols/tasks.md', 'utf8');
 
@@ -24,7 +24,7 @@ const transcripts = [...PAGE.matchAll(/^<!-- replayed -->\n```text\n([^`]*)```$/
 
 describe('the page', () => {
   it.each(transcripts)('replays from %j on', async (...exchanges) => {
-    const { client, cwd } = await tasksStage([says('Hello.')]);
+    const { client, cwd } = await tasksFixture([textAnswer('Hello.')]);
     const ada = client();
     const names = new Map([['cwd', cwd]]);
     for (const { method, path, body, status, answer } of exchanges) {

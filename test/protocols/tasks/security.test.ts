@@ -2,15 +2,15 @@ import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readKeys, revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { SocketClient } from '../../wire/web-socket-client.ts';
-import { oddRequest, raw, says, type TasksStage, task, tasksStage } from './fixture.ts';
+import { oddRequest, raw, textAnswer, type TasksFixture, task, tasksFixture } from './fixture.ts';
 
-async function expectAlive(stage: TasksStage): Promise<void> {
-  expect((await stage.client().get('/health')).body).toEqual({ status: 'ok' });
+async function expectAlive(fixture: TasksFixture): Promise<void> {
+  expect((await fixture.client().get('/health')).body).toEqual({ status: 'ok' });
 }
 
 describe('keys', () => {
   it('are required for everything but GET /health on this machine', async () => {
-    const stage = await tasksStage([]);
+    const fixture = await tasksFixture([]);
     for (const path of [
       '/tasks',
       '/sessions',
@@ -21,21 +21,21 @@ describe('keys', () => {
       '/usage',
       '/approvals',
     ]) {
-      const { status, body, headers } = await stage.bare().get(path);
+      const { status, body, headers } = await fixture.bare().get(path);
       expect({ path, status, body }).toMatchObject({
         status: 401,
         body: { error: { code: 'unauthorized' } },
       });
       expect(headers.get('www-authenticate')).toContain('Bearer');
     }
-    expect((await stage.bare().post('/submit_task', task())).status).toBe(401);
-    expect(await stage.bare().get('/health')).toMatchObject({ status: 200, body: { status: 'ok' } });
-    expect((await stage.bare('wrong').get('/health')).status).toBe(401);
-    await expectAlive(stage);
+    expect((await fixture.bare().post('/submit_task', task())).status).toBe(401);
+    expect(await fixture.bare().get('/health')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    expect((await fixture.bare('wrong').get('/health')).status).toBe(401);
+    await expectAlive(fixture);
   });
 
   it('are accepted in either header, and never in the URL', async () => {
-    const { key, bare } = await tasksStage([]);
+    const { key, bare } = await tasksFixture([]);
     const text = key();
     expect((await bare().get('/tasks', { 'x-api-key': text })).status).toBe(200);
     expect((await bare().get('/tasks', { authorization: `bearer ${text}` })).status).toBe(200);
@@ -44,7 +44,7 @@ describe('keys', () => {
   });
 
   it('that are wrong, truncated or revoked are refused', async () => {
-    const { key, bare, keyFile } = await tasksStage([]);
+    const { key, bare, keyFile } = await tasksFixture([]);
     const text = key();
     const id = text.split('_')[1] ?? '';
     for (const wrong of [`${text}x`, text.slice(0, -1), `ppk_${id}_${'a'.repeat(43)}`, 'x', id])
@@ -56,7 +56,7 @@ describe('keys', () => {
   });
 
   it('are stored as hashes, readable only by their owner', async () => {
-    const { key, keyFile, logged, bare } = await tasksStage([]);
+    const { key, keyFile, logged, bare } = await tasksFixture([]);
     const text = key();
     await bare(text).get('/tasks');
     expect(readFileSync(keyFile, 'utf8')).not.toContain(text.slice('ppk_012345678901_'.length));
@@ -65,7 +65,7 @@ describe('keys', () => {
   });
 
   it('allow only what their permissions say', async () => {
-    const { client } = await tasksStage([says('Hello.')]);
+    const { client } = await tasksFixture([textAnswer('Hello.')]);
     const reader = client({ scopes: ['read'] });
     const submitter = client({ scopes: ['submit'] });
     const refused = await reader.post('/submit_task', task());
@@ -81,7 +81,7 @@ describe('keys', () => {
   });
 
   it('have a limited request rate', async () => {
-    const { client } = await tasksStage([], { tasks: { limits: { rate: { perMinute: 1, burst: 2 } } } });
+    const { client } = await tasksFixture([], { tasks: { limits: { rate: { perMinute: 1, burst: 2 } } } });
     const ada = client();
     expect([(await ada.get('/tasks')).status, (await ada.get('/tasks')).status]).toEqual([200, 200]);
     const { status, body, headers } = await ada.get('/tasks');
@@ -92,7 +92,7 @@ describe('keys', () => {
 
   it('have a limited number of connections', async () => {
     const http = { connectionsPerKey: 2 };
-    const { client, key, door } = await tasksStage([], { tasks: { limits: { http } } });
+    const { client, key, door } = await tasksFixture([], { tasks: { limits: { http } } });
     const headers = { Authorization: `Bearer ${key()}` };
     const links = [1, 2].map(() => new SocketClient(door().url, headers));
     for (const link of links) await link.upgraded();
@@ -108,7 +108,7 @@ describe('keys', () => {
   });
 
   it('cannot be guessed quickly', async () => {
-    const { bare, client } = await tasksStage([], {
+    const { bare, client } = await tasksFixture([], {
       tasks: { limits: { wrongKeys: { perMinute: 1, burst: 2 } } },
     });
     expect((await bare('a').get('/tasks')).status).toBe(401);
@@ -123,7 +123,7 @@ describe('keys', () => {
   });
 
   it("behind a proxy are limited by the client's address", async () => {
-    const { bare } = await tasksStage([], {
+    const { bare } = await tasksFixture([], {
       tasks: { behindProxy: true, limits: { wrongKeys: { perMinute: 1, burst: 1 } } },
     });
     const from = (address: string) => ({ 'x-forwarded-for': `10.9.9.9, ${address}` });
@@ -133,7 +133,7 @@ describe('keys', () => {
   });
 
   it('can come from the environment', async () => {
-    const { bare } = await tasksStage([], {
+    const { bare } = await tasksFixture([], {
       tasks: { keys: [{ key: 'from-the-environment', owner: 'ci', scopes: ['read'] }] },
     });
     expect((await bare('from-the-environment').get('/tasks')).status).toBe(200);
@@ -149,23 +149,23 @@ describe('the listening address', () => {
       'loopback',
     ],
   ])('refuses %s', async (_, tasks, word) => {
-    await expect(tasksStage([], { tasks })).rejects.toThrow(word);
+    await expect(tasksFixture([], { tasks })).rejects.toThrow(word);
   });
 
   it('can be public behind a proxy, and can be loopback without keys', async () => {
-    const behind = await tasksStage([], { tasks: { address: '0.0.0.0', behindProxy: true } });
+    const behind = await tasksFixture([], { tasks: { address: '0.0.0.0', behindProxy: true } });
     expect((await behind.bare().get('/tasks')).status).toBe(401);
-    const open = await tasksStage([], { tasks: { noAuth: true } });
+    const open = await tasksFixture([], { tasks: { noAuth: true } });
     expect((await open.bare().get('/tasks')).status).toBe(200);
   });
 });
 
 describe('pages of other origins', () => {
   it('cannot use DNS rebinding', async () => {
-    const stage = await tasksStage([], { tasks: { hosts: ['agent.example'] } });
-    const { url } = stage.door();
+    const fixture = await tasksFixture([], { tasks: { hosts: ['agent.example'] } });
+    const { url } = fixture.door();
     const { port } = new URL(url);
-    const key = { 'x-api-key': stage.key() };
+    const key = { 'x-api-key': fixture.key() };
     const statusFor = async (host: string) => (await oddRequest(url, '/health', { host, ...key })).status;
     for (const host of [
       'evil.example',
@@ -180,8 +180,8 @@ describe('pages of other origins', () => {
   });
 
   it('are refused unless they are configured', async () => {
-    const stage = await tasksStage([], { tasks: { origins: ['https://ui.example'] } });
-    const { url } = stage.door();
+    const fixture = await tasksFixture([], { tasks: { origins: ['https://ui.example'] } });
+    const { url } = fixture.door();
     const foreign = await oddRequest(url, '/health', { origin: 'https://evil.example' });
     expect(foreign.status).toBe(403);
     expect(foreign.headers).not.toHaveProperty('access-control-allow-origin');
@@ -189,7 +189,7 @@ describe('pages of other origins', () => {
     const named = await oddRequest(url, '/tasks', { origin: 'https://ui.example' }, 'OPTIONS');
     expect(named.status).toBe(204);
     expect(named.headers['access-control-allow-origin']).toBe('https://ui.example');
-    const own = { origin: url, 'x-api-key': stage.key() };
+    const own = { origin: url, 'x-api-key': fixture.key() };
     expect((await oddRequest(url, '/health', own)).status).toBe(200);
   });
 });
@@ -203,22 +203,22 @@ describe('an invalid request', () => {
     ['nothing', '', 400, 'malformed_json'],
     ['a body that is too large', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 413, 'body_too_large'],
   ])('is answered as documented: %s', async (_, body, status, code) => {
-    const stage = await tasksStage([]);
-    const answer = await stage.client().post('/submit_task', body);
+    const fixture = await tasksFixture([]);
+    const answer = await fixture.client().post('/submit_task', body);
     expect(answer).toMatchObject({ status, body: { error: { code } } });
     expect(JSON.stringify(answer.body)).not.toMatch(/\bat .*\.[jt]s/);
-    await expectAlive(stage);
+    await expectAlive(fixture);
   });
 
   it('is refused if its content type is not JSON', async () => {
-    const ada = (await tasksStage([])).client();
+    const ada = (await tasksFixture([])).client();
     const answer = await ada.post('/submit_task', task(), { 'content-type': 'text/plain' });
     expect(answer).toMatchObject({ status: 415, body: { error: { code: 'unsupported_media_type' } } });
   });
 
   it('cannot modify the prototypes of our objects', async () => {
-    const stage = await tasksStage([says('Hello.')]);
-    const ada = stage.client();
+    const fixture = await tasksFixture([textAnswer('Hello.')]);
+    const ada = fixture.client();
     const text = `{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},${JSON.stringify(task({ context: {} })).slice(1)}`;
     const { body } = await ada.post(
       '/submit_task',
@@ -229,20 +229,22 @@ describe('an invalid request', () => {
   });
 
   it('is answered even if it is not HTTP, has too long a header, or arrives too slowly', async () => {
-    const stage = await tasksStage([], { tasks: { limits: { http: { headersMs: 60, requestMs: 120 } } } });
-    const { url } = stage.door();
+    const fixture = await tasksFixture([], {
+      tasks: { limits: { http: { headersMs: 60, requestMs: 120 } } },
+    });
+    const { url } = fixture.door();
     expect(await raw(url, 'hello\r\n\r\n')).toContain('malformed_request');
     expect(await raw(url, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)).toContain(
       'headers_too_large',
     );
     expect(await raw(url, 'GET / HTTP/1.1\r\nHost: local')).toContain('request_timeout');
-    const head = `POST /submit_task HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-API-Key: ${stage.key()}\r\nContent-Length: 100\r\n\r\n`;
+    const head = `POST /submit_task HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-API-Key: ${fixture.key()}\r\nContent-Length: 100\r\n\r\n`;
     expect(await raw(url, head, '{"sessionId"')).toContain('request_timeout');
-    await expectAlive(stage);
+    await expectAlive(fixture);
   });
 
   it('is answered with 404, or with 405 and what is allowed', async () => {
-    const ada = (await tasksStage([])).client();
+    const ada = (await tasksFixture([])).client();
     for (const path of [
       '/',
       '/nothing',

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { podLines } from '../../../src/protocols/index.ts';
 import type { Project } from '../../../src/protocols/tasks/index.ts';
-import { says, STALLS, tasksStage } from './fixture.ts';
+import { textAnswer, STALLS, tasksFixture } from './fixture.ts';
 
 it('a live event is serialized once for all clients of its task, also where the task starts and ends', async () => {
   const { project, counts } = counting(await podLines(100_000));
-  const { client } = await tasksStage(
-    ({ messages }) => (messages.at(-1)?.text === 'wait' ? STALLS : says('mine')),
+  const { client } = await tasksFixture(
+    ({ messages }) => (messages.at(-1)?.text === 'wait' ? STALLS : textAnswer('mine')),
     { tasks: { project } },
   );
   const ada = client();
@@ -14,7 +14,7 @@ it('a live event is serialized once for all clients of its task, also where the 
   const second = await ada.submit({ userPrompt: 'go' });
   const readers = await Promise.all([1, 2, 3].map(() => ada.events(`/tasks/${second}/events`)));
   // All three have caught up: later events are live, and the same for each of them.
-  for (const reader of readers) await reader.hear('queued');
+  for (const reader of readers) await reader.waitFor('queued');
   await ada.post(`/tasks/${first}/cancel`);
   for (const reader of readers) await reader.ended;
   expect(readers.map(({ names }) => names.at(-1))).toEqual(['run_end', 'run_end', 'run_end']);

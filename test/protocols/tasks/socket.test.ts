@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/base/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { generatedText } from '../../../src/sim/index.ts';
 import { SocketClient } from '../../wire/web-socket-client.ts';
-import { says, type TasksStage, task, tasksStage } from './fixture.ts';
+import { textAnswer, type TasksFixture, task, tasksFixture } from './fixture.ts';
 import { WsClient } from './ws-client.ts';
 
 interface Told extends JsonObject {
@@ -18,12 +18,12 @@ function told(link: SocketClient): readonly Told[] {
   return link.texts.map((text) => JSON.parse(text) as Told);
 }
 
-function hear(link: SocketClient, fits: (line: Told) => boolean): Promise<Told> {
+function waitFor(link: SocketClient, fits: (line: Told) => boolean): Promise<Told> {
   return link.until(() => told(link).find(fits));
 }
 
-async function join(stage: TasksStage, key = stage.key()): Promise<SocketClient> {
-  const link = new SocketClient(stage.door().url, { Authorization: `Bearer ${key}` });
+async function join(fixture: TasksFixture, key = fixture.key()): Promise<SocketClient> {
+  const link = new SocketClient(fixture.door().url, { Authorization: `Bearer ${key}` });
   await link.upgraded();
   return link;
 }
@@ -31,34 +31,34 @@ async function join(stage: TasksStage, key = stage.key()): Promise<SocketClient>
 async function ask(link: SocketClient, method: string, params: JsonObject = {}): Promise<Told> {
   const id = `r${link.texts.length}-${method}`;
   link.send({ method, params, request_id: id });
-  return hear(link, (line) => line.request_id === id);
+  return waitFor(link, (line) => line.request_id === id);
 }
 
 describe('the WebSocket', () => {
   it('accepts a prompt, sends its events, and answers requests', async () => {
-    const stage = await tasksStage([says('Hello.'), says('Again.')]);
-    const link = await join(stage);
+    const fixture = await tasksFixture([textAnswer('Hello.'), textAnswer('Again.')]);
+    const link = await join(fixture);
     const first = await ask(link, 'prompt', task());
     expect(first).toMatchObject({ event: 'accepted', data: { status: 'accepted' } });
     await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
-    const { session_id } = await hear(link, ({ event }) => event === 'run_end');
+    const { session_id } = await waitFor(link, ({ event }) => event === 'run_end');
     expect(session_id).toBe('s1');
     const status = await ask(link, 'status', { taskId: first.data.taskId });
     expect(status.data).toMatchObject({ status: 'completed', result: { text: 'Hello.' } });
   });
 
   it('sends approval requests, and accepts decisions', async () => {
-    const stage = await tasksStage([]);
-    const link = await join(stage);
+    const fixture = await tasksFixture([]);
+    const link = await join(fixture);
     const { data } = await ask(
       link,
       'prompt',
       task({ taskType: 'command_execution', userPrompt: 'node -e 1' }),
     );
     await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
-    const asked = await hear(link, ({ event }) => event === 'approval_request');
+    const asked = await waitFor(link, ({ event }) => event === 'approval_request');
     await ask(link, 'decide', { approvalId: asked.data.approval_id, decision: 'deny', comment: 'no' });
-    await hear(link, ({ event }) => event === 'run_end');
+    await waitFor(link, ({ event }) => event === 'run_end');
     expect((await ask(link, 'status', { taskId: data.taskId })).data).toMatchObject({
       status: 'failed',
       state: 'denied',
@@ -67,22 +67,22 @@ describe('the WebSocket', () => {
   });
 
   it('resumes exactly where it was cut off, also after a kill', async () => {
-    const stage = await tasksStage([{ parts: [{ text: generatedText(30) }], pace: { chunkSize: 1 } }]);
-    const key = stage.key();
-    const link = await join(stage, key);
+    const fixture = await tasksFixture([{ parts: [{ text: generatedText(30) }], pace: { chunkSize: 1 } }]);
+    const key = fixture.key();
+    const link = await join(fixture, key);
     await ask(link, 'prompt', task());
     await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
-    await hear(
+    await waitFor(
       link,
       ({ event, data }) => event === 'status' && data.state === 'idle' && told(link).length > 30,
     );
     const all = told(link).filter(({ id }) => id !== undefined);
     link.socket.destroy();
-    await stage.restart('kill');
+    await fixture.restart('kill');
     for (const cut of [0, 1, Math.floor(all.length / 2), all.length - 2]) {
-      const again = await join(stage, key);
+      const again = await join(fixture, key);
       await ask(again, 'subscribe', { sessionId: 's1', after: all[cut]?.id });
-      await hear(again, ({ id }) => id === all.at(-1)?.id);
+      await waitFor(again, ({ id }) => id === all.at(-1)?.id);
       const last = all.at(-1)?.seq ?? 0;
       // After it follows only the event of the kill.
       const rest = told(again).filter(({ id, seq = 0 }) => id !== undefined && seq <= last);
@@ -91,9 +91,9 @@ describe('the WebSocket', () => {
   });
 
   it('is refused without a valid key, for a foreign origin, and on other paths', async () => {
-    const stage = await tasksStage([]);
-    const { url } = stage.door();
-    const key = stage.key();
+    const fixture = await tasksFixture([]);
+    const { url } = fixture.door();
+    const key = fixture.key();
     const answerTo = async (headers: Record<string, string>, path?: string): Promise<string> => {
       const link = new SocketClient(url, headers, path);
       await link.closed;
@@ -109,9 +109,9 @@ describe('the WebSocket', () => {
   });
 
   it('accepts a key as a subprotocol, as browsers can send it', async () => {
-    const stage = await tasksStage([]);
-    const link = new SocketClient(stage.door().url, {
-      'Sec-WebSocket-Protocol': `polypod, bearer.${stage.key()}`,
+    const fixture = await tasksFixture([]);
+    const link = new SocketClient(fixture.door().url, {
+      'Sec-WebSocket-Protocol': `polypod, bearer.${fixture.key()}`,
     });
     await link.upgraded();
     expect(link.answer).toContain('Sec-WebSocket-Protocol: polypod');
@@ -119,8 +119,8 @@ describe('the WebSocket', () => {
   });
 
   it('answers invalid messages, and stays open', async () => {
-    const stage = await tasksStage([]);
-    const link = await join(stage, stage.key({ scopes: ['read'] }));
+    const fixture = await tasksFixture([]);
+    const link = await join(fixture, fixture.key({ scopes: ['read'] }));
     for (const [text, code, message] of [
       ['no json', 'malformed_json', 'the message is not JSON'],
       ['[]', 'invalid_request', 'the message must be a JSON object'],
@@ -136,7 +136,7 @@ describe('the WebSocket', () => {
         data: { code, message: expect.stringContaining(message) },
       });
     }
-    const able = await join(stage);
+    const able = await join(fixture);
     expect((await ask(able, 'cancel')).data.message).toContain('taskId is missing');
     expect((await ask(able, 'decide', { decision: 'approve' })).data.message).toContain(
       'approvalId is missing',
@@ -151,11 +151,11 @@ describe('the WebSocket', () => {
   });
 
   it('is recorded in the audit log', async () => {
-    const stage = await tasksStage([says('Hello.')]);
-    const link = await join(stage);
+    const fixture = await tasksFixture([textAnswer('Hello.')]);
+    const link = await join(fixture);
     const { data } = await ask(link, 'prompt', task());
     await ask(link, 'decide', { approvalId: 'none', decision: 'approve' });
-    expect(await stage.audited()).toMatchObject([
+    expect(await fixture.audited()).toMatchObject([
       { action: 'GET /ws', by: 'ada', outcome: 'allowed' },
       { action: 'WS prompt', by: 'ada', target: data.taskId, outcome: 'allowed' },
       { action: 'WS decide', by: 'ada', target: 'none', outcome: 'not_found' },
@@ -163,10 +163,10 @@ describe('the WebSocket', () => {
   });
 
   it('ends when its key is revoked', async () => {
-    const stage = await tasksStage([]);
-    const key = stage.key();
-    const link = await join(stage, key);
-    revokeKey(stage.keyFile, key.split('_')[1] ?? '');
+    const fixture = await tasksFixture([]);
+    const key = fixture.key();
+    const link = await join(fixture, key);
+    revokeKey(fixture.keyFile, key.split('_')[1] ?? '');
     await link.closed;
     expect([link.closeCode, link.closeReason]).toEqual([4000, 'the key was revoked']);
   });
@@ -174,17 +174,17 @@ describe('the WebSocket', () => {
   it('disconnects only a client that does not read', async () => {
     const rate = { perMinute: 1_000_000, burst: 1_000_000 };
     const limits = { unreadBytes: 100_000, keepAliveMs: 60_000, rate, webSocket: { frames: rate } };
-    const stage = await tasksStage([says('x'.repeat(200_000))], { tasks: { limits } });
-    const ada = stage.client();
+    const fixture = await tasksFixture([textAnswer('x'.repeat(200_000))], { tasks: { limits } });
+    const ada = fixture.client();
     const taskId = await ada.submit();
     await ada.done(taskId);
     const join = async (): Promise<WsClient> => {
-      const client = new WsClient(stage.door().url, [], { headers: ada.headers });
+      const client = new WsClient(fixture.door().url, [], { headers: ada.headers });
       await client.opened;
       return client;
     };
     const [asking, good] = [await join(), await join()];
-    const streams = (): unknown => stage.door().status().streams;
+    const streams = (): unknown => fixture.door().status().streams;
     asking.socket.pause();
     // More than all buffers on the way can hold.
     for (let at = 0; at < 90; at += 1)
@@ -197,8 +197,10 @@ describe('the WebSocket', () => {
 
 describe('the ws package', () => {
   it('works as with any other server: offers a key, sends, receives, answers pings, and closes', async () => {
-    const stage = await tasksStage([says('Hello, 世界 👋.')], { tasks: { limits: { keepAliveMs: 250 } } });
-    const client = new WsClient(stage.door().url, ['polypod', `bearer.${stage.key()}`]);
+    const fixture = await tasksFixture([textAnswer('Hello, 世界 👋.')], {
+      tasks: { limits: { keepAliveMs: 250 } },
+    });
+    const client = new WsClient(fixture.door().url, ['polypod', `bearer.${fixture.key()}`]);
     await client.opened;
     expect(client.socket.protocol).toBe('polypod');
     const pings = new Promise<void>((resolve) => {
@@ -207,7 +209,7 @@ describe('the ws package', () => {
     });
     const { data } = await client.ask('prompt', task());
     await client.ask('subscribe', { sessionId: 's1', after: 0 });
-    await client.hear(({ event }) => event === 'run_end');
+    await client.waitFor(({ event }) => event === 'run_end');
     const texts = client.heard.filter(({ event }) => event === 'text_done');
     expect(texts.map((line) => line.data.text)).toEqual(['Hello, 世界 👋.']);
     await pings;
@@ -217,8 +219,8 @@ describe('the ws package', () => {
   });
 
   it('receives the reason of a refusal', async () => {
-    const stage = await tasksStage([]);
-    const client = new WsClient(stage.door().url, ['polypod', 'bearer.wrong']);
+    const fixture = await tasksFixture([]);
+    const client = new WsClient(fixture.door().url, ['polypod', 'bearer.wrong']);
     await expect(client.opened).rejects.toThrow('401');
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { schemaProblems } from '../../../src/base/index.ts';
 import { SEED_SUBMIT_REQUEST } from './seed-schemas.ts';
-import { says, task } from './fixture.ts';
+import { textAnswer, task } from './fixture.ts';
 import { exchange, rawConnection, request, statusOf } from './limits/connect.ts';
 import { type LimitedAgent, limitedAgent } from './limits/limited-agent.ts';
 import { SocketClient } from '../../wire/web-socket-client.ts';
@@ -138,7 +138,7 @@ describe('the headers of a request', () => {
   });
 
   it('can send Expect: 100-continue, which only an accepted request receives', async () => {
-    const agent = await limitedAgent('', { script: [says('Hello.')] });
+    const agent = await limitedAgent('', { script: [textAnswer('Hello.')] });
     const body = JSON.stringify(task());
     const post = (key: string): string =>
       request(
@@ -166,7 +166,7 @@ describe('the headers of a request', () => {
 
 describe('the body of a request', () => {
   it('cannot contain null where the schema of the protocol forbids it', async () => {
-    const agent = await limitedAgent('', { script: [says('Hello.'), says('Hello.')] });
+    const agent = await limitedAgent('', { script: [textAnswer('Hello.'), textAnswer('Hello.')] });
     const client = agent.site.client();
     const good = task({ context: {} });
     expect((await client.post('/submit_task', good)).status).toBe(200);
@@ -218,7 +218,7 @@ describe('the body of a request', () => {
 
 describe('HEAD', () => {
   it('answers like GET without a body on every route', async () => {
-    const agent = await limitedAgent('', { script: [says('Hello.')] });
+    const agent = await limitedAgent('', { script: [textAnswer('Hello.')] });
     const client = agent.site.client();
     const taskId = await client.submit();
     await client.done(taskId);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
-import { type Client, says, tasksStage } from './fixture.ts';
+import { type Client, textAnswer, tasksFixture } from './fixture.ts';
 
 const BY = { by: 'ada', door: 'test' };
 
@@ -10,7 +10,7 @@ async function listed(client: Client, query = ''): Promise<readonly JsonObject[]
 
 describe('lists of tasks', () => {
   it('show the prompt and the agent, also after a kill, after a compaction and in a rebuilt catalogue', async () => {
-    const { client, host, restart } = await tasksStage(() => says('Hello.'), {
+    const { client, host, restart } = await tasksFixture(() => textAnswer('Hello.'), {
       tasks: { name: 'one' },
     });
     const ada = client();
@@ -60,7 +60,7 @@ describe('lists of tasks', () => {
 
 describe('a denied command', () => {
   it('is reported as denied by every endpoint, for every kind of denial and after a restart', async () => {
-    const { client, restart } = await tasksStage([]);
+    const { client, restart } = await tasksFixture([]);
     const ada = client();
     const command = { taskType: 'command_execution', userPrompt: 'node -e 1' };
     const asked = await ada.submit({ ...command, sessionId: 's1' });

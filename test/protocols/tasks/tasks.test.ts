@@ -5,11 +5,11 @@ import { schemaProblems } from '../../../src/base/index.ts';
 import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { SCHEMAS } from '../../../src/protocols/tasks/http/schemas.ts';
 import { SEED_STATUS_REPLY, SEED_SUBMIT_REPLY } from './seed-schemas.ts';
-import { calls, Client, says, STALLS, task, tasksStage } from './fixture.ts';
+import { calls, Client, textAnswer, STALLS, task, tasksFixture } from './fixture.ts';
 
 describe('submitting a task', () => {
   it('is accepted, and its result is available', async () => {
-    const client = (await tasksStage([says('Hello.')])).client();
+    const client = (await tasksFixture([textAnswer('Hello.')])).client();
     const { status, body, headers } = await client.post('/submit_task', task());
     expect(status).toBe(200);
     expect(schemaProblems(body, SEED_SUBMIT_REPLY)).toEqual([]);
@@ -26,14 +26,14 @@ describe('submitting a task', () => {
   });
 
   it('of the type chat gives the model no tools', async () => {
-    const { client, sim } = await tasksStage([says('Hello.')]);
+    const { client, sim } = await tasksFixture([textAnswer('Hello.')]);
     const ada = client();
     await ada.done(await ada.submit());
     expect(sim.requests[0]?.body).not.toHaveProperty('tools');
   });
 
   it('of the type command_execution runs the prompt as a command, and returns stdout and stderr separately', async () => {
-    const { client, sim } = await tasksStage([], {
+    const { client, sim } = await tasksFixture([], {
       agent: { mode: 'full-access' },
       tasks: { mode: 'full-access' },
     });
@@ -48,7 +48,7 @@ describe('submitting a task', () => {
   });
 
   it('of the type command_execution is subject to the policy', async () => {
-    const { client, cwd } = await tasksStage([]);
+    const { client, cwd } = await tasksFixture([]);
     const ada = client();
     const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1 > made' });
     await ada.until(taskId, 'waiting_approval');
@@ -66,7 +66,7 @@ describe('submitting a task', () => {
   });
 
   it('requests approval with the complete command, however long it is', async () => {
-    const { client, restart } = await tasksStage([]);
+    const { client, restart } = await tasksFixture([]);
     const ada = client();
     const command = `touch z1\n${'true && '.repeat(60)}rm -rf important`;
     const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: command });
@@ -81,9 +81,9 @@ describe('submitting a task', () => {
   });
 
   it('of the type file_operation lists the changes, with diffs', async () => {
-    const { client, sim } = await tasksStage([
+    const { client, sim } = await tasksFixture([
       calls('write', { path: 'a.txt', content: 'one\n' }),
-      says('Written.'),
+      textAnswer('Written.'),
     ]);
     const ada = client();
     const taskId = await ada.submit({ taskType: 'file_operation', userPrompt: 'Write a file.' });
@@ -94,7 +94,7 @@ describe('submitting a task', () => {
   });
 
   it('of a type that this agent does not support is rejected with a reason, and creates no session', async () => {
-    const ada = (await tasksStage([], { withoutCommands: true })).client();
+    const ada = (await tasksFixture([], { withoutCommands: true })).client();
     const { status, body } = await ada.post('/submit_task', task({ taskType: 'command_execution' }));
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
     expect(schemaProblems(body, SEED_SUBMIT_REPLY)).toEqual([]);
@@ -114,13 +114,13 @@ describe('submitting a task', () => {
     [task({ context: { maxTurns: 0 } }), 'context.maxTurns'],
     [task({ context: { allowedPaths: [1] } }), 'context.allowedPaths.0'],
   ])('is refused with the name of the field: %j', async (body, field) => {
-    const answer = await (await tasksStage([])).client().post('/submit_task', body);
+    const answer = await (await tasksFixture([])).client().post('/submit_task', body);
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ error: { code: 'invalid_request', details: { field } } });
   });
 
   it('is rejected with the reason when the tools cannot be loaded', async () => {
-    const { client } = await tasksStage([], { agent: { toolsProblem: 'no space left on device' } });
+    const { client } = await tasksFixture([], { agent: { toolsProblem: 'no space left on device' } });
     const { status, body } = await client().post('/submit_task', task());
     expect({ status, body }).toMatchObject({
       status: 200,
@@ -129,12 +129,12 @@ describe('submitting a task', () => {
   });
 
   it('ignores unknown keys', async () => {
-    const ada = (await tasksStage([says('Hello.')])).client();
+    const ada = (await tasksFixture([textAnswer('Hello.')])).client();
     await ada.done(await ada.submit({ more: 1, context: { editor: 'vi' } }));
   });
 
   it('runs in the directory of its context, and stays there', async () => {
-    const { client, cwd } = await tasksStage([says('One.'), says('Two.')]);
+    const { client, cwd } = await tasksFixture([textAnswer('One.'), textAnswer('Two.')]);
     const ada = client();
     mkdirSync(join(cwd, 'sub'));
     await ada.done(await ada.submit({ context: { workingDirectory: join(cwd, 'sub') } }));
@@ -149,7 +149,7 @@ describe('submitting a task', () => {
     ['paths elsewhere', { allowedPaths: ['/'] }, 'context.allowedPaths.0'],
     ['a mode that permits more', { permissionMode: 'full-access' }, 'context.permissionMode'],
   ])('is refused if it requests more than its key permits: %s', async (_, context, field) => {
-    const answer = await (await tasksStage([])).client().post('/submit_task', task({ context }));
+    const answer = await (await tasksFixture([])).client().post('/submit_task', task({ context }));
     expect(answer.status).toBe(403);
     expect(answer.body).toMatchObject({ error: { code: 'outside_key', details: { field } } });
   });
@@ -163,14 +163,14 @@ describe('submitting a task', () => {
     'with agents at %s and the door at %s is permitted %s: %i',
     async (usual, mode, permissionMode, status) => {
       const tasks = { usualMode: () => usual, ...(mode && { mode }) };
-      const { client } = await tasksStage([says('Hello.')], { tasks });
+      const { client } = await tasksFixture([textAnswer('Hello.')], { tasks });
       const answer = await client().post('/submit_task', task({ context: { permissionMode } }));
       expect(answer.status).toBe(status);
     },
   );
 
   it('is refused a model that its key may not use', async () => {
-    const { client } = await tasksStage([says('Hello.')]);
+    const { client } = await tasksFixture([textAnswer('Hello.')]);
     const ada = client({ limits: { models: ['small'] } });
     const answer = await ada.post('/submit_task', task({ context: { model: 'large' } }));
     expect(answer.status).toBe(403);
@@ -178,8 +178,8 @@ describe('submitting a task', () => {
   });
 
   it('runs the tasks of one session in order, and those of other sessions concurrently', async () => {
-    const { client } = await tasksStage(({ messages }) =>
-      messages.at(-1)?.text === 'wait' ? STALLS : says(`done ${messages.length}`),
+    const { client } = await tasksFixture(({ messages }) =>
+      messages.at(-1)?.text === 'wait' ? STALLS : textAnswer(`done ${messages.length}`),
     );
     const ada = client();
     const first = await ada.submit({ userPrompt: 'wait' });
@@ -201,7 +201,7 @@ describe('submitting a task', () => {
   });
 
   it('is rejected with a reason when too many are pending', async () => {
-    const { client } = await tasksStage([STALLS], { tasks: { limits: { pending: 1 } } });
+    const { client } = await tasksFixture([STALLS], { tasks: { limits: { pending: 1 } } });
     const ada = client();
     await ada.submit();
     const waiting = await ada.submit();
@@ -214,7 +214,7 @@ describe('submitting a task', () => {
   });
 
   it('is refused with 503 while the agent is about to stop', async () => {
-    const { client } = await tasksStage([], { tasks: { isDraining: () => true } });
+    const { client } = await tasksFixture([], { tasks: { isDraining: () => true } });
     const ada = client();
     const { status, body, headers } = await ada.post('/submit_task', task());
     expect(status).toBe(503);
@@ -224,7 +224,7 @@ describe('submitting a task', () => {
   });
 
   it('with an idempotency key runs once', async () => {
-    const { client, sim, restart } = await tasksStage([says('Hello.')]);
+    const { client, sim, restart } = await tasksFixture([textAnswer('Hello.')]);
     const ada = client();
     const once = { 'idempotency-key': 'k1' };
     const taskId = await ada.submit({}, once);
@@ -240,7 +240,7 @@ describe('submitting a task', () => {
 
 describe('the status of a task', () => {
   it('contains the reason of a failure', async () => {
-    const { client } = await tasksStage([{ parts: [], fault: { kind: '401' } }]);
+    const { client } = await tasksFixture([{ parts: [], fault: { kind: '401' } }]);
     const ada = client();
     const body = await ada.until(await ada.submit(), 'failed');
     expect(schemaProblems(body, SEED_STATUS_REPLY)).toEqual([]);
@@ -256,14 +256,14 @@ describe('the status of a task', () => {
           status: isDone ? 'completed' : 'pending',
         })),
       });
-    const { client } = await tasksStage([
+    const { client } = await tasksFixture([
       steps(true, false, false, false),
       calls('write', { path: '/outside', content: '' }),
       steps(true, true),
       calls('write', { path: '/outside', content: '' }),
       steps(true, false, false, false, false),
       calls('write', { path: '/outside', content: '' }),
-      says('Done.'),
+      textAnswer('Done.'),
     ]);
     const ada = client();
     const taskId = await ada.submit({ taskType: 'complex_task' });
@@ -280,7 +280,7 @@ describe('the status of a task', () => {
   });
 
   it('is the same after a restart', async () => {
-    const { client, restart } = await tasksStage([says('Hello.'), says('Again.')]);
+    const { client, restart } = await tasksFixture([textAnswer('Hello.'), textAnswer('Again.')]);
     const ada = client();
     const first = await ada.done(await ada.submit());
     const second = await ada.done(await ada.submit());
@@ -291,7 +291,7 @@ describe('the status of a task', () => {
   });
 
   it('reports that it was interrupted by a kill', async () => {
-    const { client, restart } = await tasksStage([STALLS]);
+    const { client, restart } = await tasksFixture([STALLS]);
     const ada = client();
     const taskId = await ada.submit();
     await ada.until(taskId, 'running');
@@ -303,7 +303,7 @@ describe('the status of a task', () => {
   });
 
   it('waits for its approval also after a kill, and continues with it', async () => {
-    const { client, restart, cwd } = await tasksStage([]);
+    const { client, restart, cwd } = await tasksFixture([]);
     const ada = client();
     const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1 > made' });
     await ada.until(taskId, 'waiting_approval');
@@ -320,7 +320,7 @@ describe('the status of a task', () => {
 
 describe('owners', () => {
   it('have separate sessions under the same name, and do not see those of others', async () => {
-    const { client } = await tasksStage([says('For ada.'), says('For bob.')]);
+    const { client } = await tasksFixture([textAnswer('For ada.'), textAnswer('For bob.')]);
     const ada = client();
     const bob = client({ owner: 'bob' });
     const hers = await ada.submit();
@@ -342,7 +342,7 @@ describe('owners', () => {
   });
 
   it('keep their sessions with a new key', async () => {
-    const { client } = await tasksStage([says('Hello.')]);
+    const { client } = await tasksFixture([textAnswer('Hello.')]);
     const taskId = await client().submit();
     await client().done(taskId);
   });
@@ -350,7 +350,7 @@ describe('owners', () => {
 
 describe('an invalid parameter', () => {
   it('is reported by its kind: invalid text, invalid status', async () => {
-    const ada = (await tasksStage([])).client();
+    const ada = (await tasksFixture([])).client();
     expect((await ada.post('/submit_task', task({ sessionId: 5 }))).body).toMatchObject({
       error: { message: expect.stringMatching(/sessionId must be text of at most 200 characters, .* not 5/) },
     });
@@ -370,7 +370,7 @@ describe('an invalid parameter', () => {
 
 describe('the agent', () => {
   it('reports its work and its usage', async () => {
-    const { client } = await tasksStage([says('Hello.'), STALLS]);
+    const { client } = await tasksFixture([textAnswer('Hello.'), STALLS]);
     const ada = client();
     expect((await ada.get('/status')).body).toMatchObject({
       agentName: 'polypod',
@@ -395,7 +395,7 @@ describe('the agent', () => {
   });
 
   it("is not busy because of another agent's tasks in the same process", async () => {
-    const { client, settings, keyFile } = await tasksStage([STALLS, STALLS]);
+    const { client, settings, keyFile } = await tasksFixture([STALLS, STALLS]);
     const ada = client();
     const door = await startTasks({ ...settings(), name: 'other', port: 0, keyFile });
     onTestFinished(() => door.close());
@@ -414,7 +414,7 @@ describe('the agent', () => {
   });
 
   it('counts no cost for a command', async () => {
-    const { client } = await tasksStage([], {
+    const { client } = await tasksFixture([], {
       agent: { mode: 'full-access' },
       tasks: { mode: 'full-access' },
     });
@@ -427,7 +427,7 @@ describe('the agent', () => {
   });
 
   it('records who did what, with a generated request id, and no key', async () => {
-    const { client, audited, bare } = await tasksStage([says('Hello.')]);
+    const { client, audited, bare } = await tasksFixture([textAnswer('Hello.')]);
     const ada = client();
     const taskId = await ada.submit({}, { 'x-request-id': 'r-1' });
     const wrong = 'ppk_000000000000_wrongwrongwrongwrongwrong';

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { startTasks } from '../../../src/protocols/tasks/listener.ts';
-import { Client, says, STALLS, tasksStage } from './fixture.ts';
+import { Client, textAnswer, STALLS, tasksFixture } from './fixture.ts';
 
 interface Ticket extends JsonObject {
   readonly ticket: string;
@@ -18,7 +18,7 @@ const ticketFor = async (client: Client, target: JsonObject): Promise<Ticket> =>
 
 describe('a stream ticket', () => {
   it('opens the stream of its task once, without any header', async () => {
-    const { client, bare } = await tasksStage([says('One.'), says('Two.')]);
+    const { client, bare } = await tasksFixture([textAnswer('One.'), textAnswer('Two.')]);
     const ada = client();
     const taskId = await ada.submit();
     const { ticket, url, expiresAt } = await ticketFor(ada, { taskId });
@@ -45,16 +45,16 @@ describe('a stream ticket', () => {
   });
 
   it("opens the stream of its session under its owner's name for it", async () => {
-    const { client, bare } = await tasksStage([says('One.')]);
+    const { client, bare } = await tasksFixture([textAnswer('One.')]);
     const ada = client();
     await ada.done(await ada.submit({ sessionId: 'a/b c?&#é' }));
     const { url } = await ticketFor(ada, { sessionId: 'a/b c?&#é' });
     const reader = await bare().events(url);
-    expect((await reader.hear('snapshot')).line.data).toMatchObject({ state: 'idle' });
+    expect((await reader.waitFor('snapshot')).line.data).toMatchObject({ state: 'idle' });
   });
 
   it('opens nothing else, and is not consumed by the attempt', async () => {
-    const { client, bare } = await tasksStage([says('One.'), says('Two.')]);
+    const { client, bare } = await tasksFixture([textAnswer('One.'), textAnswer('Two.')]);
     const ada = client();
     const [one, two] = [await ada.submit(), await ada.submit({ sessionId: 's2' })];
     const { url, ticket } = await ticketFor(ada, { taskId: one });
@@ -84,35 +84,35 @@ describe('a stream ticket', () => {
   });
 
   it('is issued only for streams that the key may read, and belongs to the agent that issued it', async () => {
-    const stage = await tasksStage([says('One.')]);
-    const ada = stage.client();
+    const fixture = await tasksFixture([textAnswer('One.')]);
+    const ada = fixture.client();
     const taskId = await ada.submit();
-    const bob = stage.client({ owner: 'bob' });
+    const bob = fixture.client({ owner: 'bob' });
     expect((await bob.post('/stream_tickets', { taskId })).status).toBe(404);
     expect((await bob.post('/stream_tickets', { sessionId: 's1' })).status).toBe(404);
-    const writer = stage.client({ scopes: ['submit'] });
+    const writer = fixture.client({ scopes: ['submit'] });
     expect((await writer.post('/stream_tickets', { taskId })).status).toBe(403);
-    const other = await startTasks({ ...stage.settings(), name: 'other' });
+    const other = await startTasks({ ...fixture.settings(), name: 'other' });
     onTestFinished(() => other.close());
     const { url } = await ticketFor(ada, { taskId });
     expect((await new Client(() => other.url, undefined).get(url)).status).toBe(401);
-    await stage.restart();
-    expect((await stage.bare().get(url)).status).toBe(401);
+    await fixture.restart();
+    expect((await fixture.bare().get(url)).status).toBe(401);
   });
 
   it('expires, and becomes invalid with its key', async () => {
-    const stage = await tasksStage([STALLS, STALLS], { tasks: { limits: { ticketMs: 300 } } });
-    const key = stage.key();
-    const [ada, page] = [stage.bare(key), stage.bare()];
+    const fixture = await tasksFixture([STALLS, STALLS], { tasks: { limits: { ticketMs: 300 } } });
+    const key = fixture.key();
+    const [ada, page] = [fixture.bare(key), fixture.bare()];
     const taskId = await ada.submit();
     const late = await ticketFor(ada, { taskId });
     while (Date.now() <= Date.parse(late.expiresAt)) await new Promise((resolve) => setTimeout(resolve, 20));
     expect((await page.get(late.url)).status).toBe(401);
     const used = await ticketFor(ada, { taskId });
     const reader = await page.events(used.url);
-    await reader.hear('run_start');
+    await reader.waitFor('run_start');
     const unused = await ticketFor(ada, { taskId });
-    revokeKey(stage.keyFile, key.split('_')[1] ?? '');
+    revokeKey(fixture.keyFile, key.split('_')[1] ?? '');
     expect((await page.get(unused.url)).status).toBe(401);
     await reader.ended;
     expect(reader.heard.at(-1)?.line).toEqual({
@@ -122,29 +122,29 @@ describe('a stream ticket', () => {
   });
 
   it('counts as a request and a stream of its key, and as a wrong key if it is invalid', async () => {
-    const stage = await tasksStage([STALLS], {
+    const fixture = await tasksFixture([STALLS], {
       tasks: { limits: { streams: 1, wrongKeys: { perMinute: 60, burst: 2 } } },
     });
-    const [ada, page] = [stage.client(), stage.bare()];
+    const [ada, page] = [fixture.client(), fixture.bare()];
     const taskId = await ada.submit();
     const [first, second] = [await ticketFor(ada, { taskId }), await ticketFor(ada, { taskId })];
     const reader = await page.events(first.url);
-    await reader.hear('run_start');
+    await reader.waitFor('run_start');
     expect((await page.get(second.url)).status).toBe(429);
     for (const status of [401, 401, 429]) expect((await page.get(first.url)).status).toBe(status);
   });
 
   it('is in no log', async () => {
-    const stage = await tasksStage([says('One.')]);
-    const ada = stage.client();
+    const fixture = await tasksFixture([textAnswer('One.')]);
+    const ada = fixture.client();
     const taskId = await ada.submit();
     const { url, ticket } = await ticketFor(ada, { taskId });
-    await (await stage.bare().events(url)).ended;
-    await stage.bare().get(url);
-    await stage.bare().get(`/nothing/${ticket}`);
-    const audited = JSON.stringify(await stage.audited());
+    await (await fixture.bare().events(url)).ended;
+    await fixture.bare().get(url);
+    await fixture.bare().get(`/nothing/${ticket}`);
+    const audited = JSON.stringify(await fixture.audited());
     expect(audited).toContain('POST /stream_tickets');
-    expect(stage.logged.join('\n')).toContain(`/tasks/${taskId}/events`);
-    expect(`${audited}${stage.logged.join('\n')}`).not.toContain(ticket);
+    expect(fixture.logged.join('\n')).toContain(`/tasks/${taskId}/events`);
+    expect(`${audited}${fixture.logged.join('\n')}`).not.toContain(ticket);
   });
 });

@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { selfSigned } from './certificate.ts';
-import { says, task, tasksStage } from './fixture.ts';
+import { textAnswer, task, tasksFixture } from './fixture.ts';
 
 interface Sent {
   readonly method?: string;
@@ -34,7 +34,9 @@ function ask(
 describe('TLS', () => {
   it('carries a task from its submission to its last event', async () => {
     const tls = selfSigned();
-    const { door, key: newKey } = await tasksStage([says('Hello.')], { tasks: { address: '0.0.0.0', tls } });
+    const { door, key: newKey } = await tasksFixture([textAnswer('Hello.')], {
+      tasks: { address: '0.0.0.0', tls },
+    });
     const url = `https://127.0.0.1:${door().port}`;
     const who = { key: newKey(), ca: tls.cert };
     const submitted = await ask(`${url}/submit_task`, {
@@ -52,7 +54,7 @@ describe('TLS', () => {
   });
 
   it('is rejected by a client that does not trust the certificate, and answers plain HTTP with the reason', async () => {
-    const { door, key: newKey } = await tasksStage([], { tasks: { tls: selfSigned() } });
+    const { door, key: newKey } = await tasksFixture([], { tasks: { tls: selfSigned() } });
     const url = `https://127.0.0.1:${door().port}`;
     await expect(ask(`${url}/health`, { key: newKey() })).rejects.toThrow('self-signed certificate');
     const plain = await fetch(url.replace('https', 'http'), { headers: { 'x-api-key': newKey() } });
@@ -68,7 +70,7 @@ describe('TLS', () => {
   });
 
   it('closes a connection that sends nothing', async () => {
-    const { door } = await tasksStage([], {
+    const { door } = await tasksFixture([], {
       tasks: { tls: selfSigned(), limits: { http: { headersMs: 50, requestMs: 50 } } },
     });
     const silent = connect(door().port, '127.0.0.1');

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createNetServer, type Socket } from '
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { isPrivate } from '../../../src/protocols/tasks/webhooks/webhook.ts';
-import { says, tasksStage } from './fixture.ts';
+import { textAnswer, tasksFixture } from './fixture.ts';
 
 interface Told {
   readonly body: string;
@@ -68,11 +68,11 @@ const FAST = { webhooks: { firstDelayMs: 1 } };
 
 describe('webhooks', () => {
   it('report that a task has ended, signed, and are retried until they are accepted', async () => {
-    const ear = await receiver(2);
-    const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
-    const { client } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits: FAST } });
+    const hook = await receiver(2);
+    const webhooks = [{ url: hook.url, secret: 'shared', allowPrivate: true }];
+    const { client } = await tasksFixture([textAnswer('Hello.')], { tasks: { webhooks, limits: FAST } });
     const taskId = await client().submit();
-    const { body, signature, message } = await ear.told(2);
+    const { body, signature, message } = await hook.told(2);
     expect(message).toMatchObject({
       type: 'task.completed',
       taskId,
@@ -80,41 +80,45 @@ describe('webhooks', () => {
       sessionId: 's1',
       state: 'succeeded',
     });
-    expect((await ear.told(0)).message.id).toBe(message.id);
+    expect((await hook.told(0)).message.id).toBe(message.id);
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
     expect(mac).toBe(createHmac('sha256', 'shared').update(`${seconds}.${body}`).digest('hex'));
-    expect(ear.count()).toBe(3);
+    expect(hook.count()).toBe(3);
   });
 
   it('report a pending approval', async () => {
-    const ear = await receiver();
-    const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
-    const { client } = await tasksStage([], { tasks: { webhooks, limits: FAST } });
+    const hook = await receiver();
+    const webhooks = [{ url: hook.url, secret: 'shared', allowPrivate: true }];
+    const { client } = await tasksFixture([], { tasks: { webhooks, limits: FAST } });
     const ada = client();
     await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1' });
-    const { message } = await ear.told(0);
+    const { message } = await hook.told(0);
     expect(message).toMatchObject({ type: 'approval.pending', tool: 'bash', sessionId: 's1' });
     await ada.post(`/approvals/${String(message.approvalId)}/decide`, { decision: 'deny' });
-    expect((await ear.told(1)).message).toMatchObject({ type: 'task.failed', state: 'denied' });
+    expect((await hook.told(1)).message).toMatchObject({ type: 'task.failed', state: 'denied' });
   });
 
   it('are sent before the agent stops, without waiting for a retry delay', async () => {
-    const ear = await receiver(1);
-    const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
+    const hook = await receiver(1);
+    const webhooks = [{ url: hook.url, secret: 'shared', allowPrivate: true }];
     const slow = { webhooks: { firstDelayMs: 3_600_000 } };
-    const { client, door } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits: slow } });
+    const { client, door } = await tasksFixture([textAnswer('Hello.')], {
+      tasks: { webhooks, limits: slow },
+    });
     const ada = client();
     const taskId = await ada.submit();
-    await ear.told(0);
+    await hook.told(0);
     await door().close();
-    expect(ear.count()).toBe(2);
-    expect((await ear.told(1)).message).toMatchObject({ type: 'task.completed', taskId });
+    expect(hook.count()).toBe(2);
+    expect((await hook.told(1)).message).toMatchObject({ type: 'task.completed', taskId });
   });
 
   it('do not delay an agent that stops, and are logged when they are not accepted', async () => {
     const webhooks = [{ url: await silentUrl(), secret: 'shared', allowPrivate: true }];
     const limits = { webhooks: { lastMs: 50 } };
-    const { client, door, logged } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits } });
+    const { client, door, logged } = await tasksFixture([textAnswer('Hello.')], {
+      tasks: { webhooks, limits },
+    });
     const ada = client();
     await ada.done(await ada.submit());
     await door().close();
@@ -122,9 +126,9 @@ describe('webhooks', () => {
   });
 
   it('are not sent to private addresses unless that is allowed', async () => {
-    const ear = await receiver();
-    const { client, logged } = await tasksStage([says('Hello.')], {
-      tasks: { webhooks: [{ url: ear.url, secret: 'shared' }], limits: { webhooks: { attempts: 1 } } },
+    const hook = await receiver();
+    const { client, logged } = await tasksFixture([textAnswer('Hello.')], {
+      tasks: { webhooks: [{ url: hook.url, secret: 'shared' }], limits: { webhooks: { attempts: 1 } } },
     });
     const ada = client();
     await ada.done(await ada.submit());
@@ -133,7 +137,7 @@ describe('webhooks', () => {
         setImmediate(resolve);
       });
     expect(logged.join('\n')).toContain('private address');
-    expect(ear.count()).toBe(0);
+    expect(hook.count()).toBe(0);
   });
 
   it.each([

@@ -48,10 +48,10 @@ export class WsClient {
     this.#asked += 1;
     const id = `r${this.#asked}`;
     this.socket.send(JSON.stringify({ method, params, request_id: id }));
-    return this.hear((line) => line.request_id === id);
+    return this.waitFor((line) => line.request_id === id);
   }
 
-  async hear(fits: (line: Told) => boolean): Promise<Told> {
+  async waitFor(fits: (line: Told) => boolean): Promise<Told> {
     for (;;) {
       const found = this.heard.find(fits);
       if (found !== undefined) return found;

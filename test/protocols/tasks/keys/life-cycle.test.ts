@@ -60,7 +60,7 @@ describe('a key (built program)', () => {
     const key = await here.newKey('--owner', 'ada', '--scope', 'read', '--expires', '3s');
     const reader = here.client(key);
     const stream = await reader.events('/sessions/s1/events');
-    await stream.hear('snapshot');
+    await stream.waitFor('snapshot');
     // No request is sent meanwhile.
     await stream.ended;
     expect(stream.heard.at(-1)?.line.data).toMatchObject({ message: 'the key has expired' });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/base/index.ts';
-import { call, says } from '../../../cli/daemon.ts';
+import { call, textAnswer } from '../../../cli/daemon.ts';
 import { agentSite } from '../binary.ts';
 import { type Client, task } from '../fixture.ts';
 import { WsClient } from '../ws-client.ts';
@@ -30,7 +30,7 @@ async function approvalOf(client: Client, taskId: string): Promise<string> {
 
 describe("a key's directories (built program)", () => {
   it('apply to tasks that name no directory, and to existing sessions', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     const [one, two] = [join(here.home, 'one'), join(here.home, 'two')];
     for (const directory of [one, two]) mkdirSync(directory);
     symlinkSync(here.project, join(one, 'link'));
@@ -84,7 +84,10 @@ describe("a key's directories (built program)", () => {
   });
 
   it('apply where the configuration allows more paths, and to approvals by the key', async () => {
-    const here = await agentSite([call('write', { path: '../open/made', content: 'x' }), says('Done.')]);
+    const here = await agentSite([
+      call('write', { path: '../open/made', content: 'x' }),
+      textAnswer('Done.'),
+    ]);
     const open = join(here.home, 'open');
     mkdirSync(open);
     here.configure(`permissions: { allow_paths: [${open}] }\n`);
@@ -121,7 +124,7 @@ describe("a key's directories (built program)", () => {
 
 describe("a key's mode and models (built program)", () => {
   it('apply in a session that skips permissions, and never fall back to another model', async () => {
-    const here = await agentSite([says('Hello.')]);
+    const here = await agentSite([textAnswer('Hello.')]);
     await here.agent();
     const user = here.client();
     await user.done(await user.submit({ sessionId: 's1' }));

@@ -62,7 +62,7 @@ export async function limitedAgent(
     for (;;) {
       const read = readUsage(heapFile);
       if (read?.count === asked) return read;
-      if (running.child.exitCode !== null) throw new Error(`the agent ended: ${running.heard().stderr}`);
+      if (running.child.exitCode !== null) throw new Error(`the agent ended: ${running.output().stderr}`);
       await new Promise((settle) => {
         setTimeout(settle, 10);
       });
