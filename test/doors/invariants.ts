@@ -77,12 +77,12 @@ function callId(type: 'tool-call' | 'tool-result') {
 
 /** An accepted prompt reached the model once and was answered or ended, or was removed from the queue; a rejected one did not. */
 function fate(log: readonly PodEvent[], { mark, kind, outcome }: Sent): readonly string[] {
-  const textAnswer = (content: readonly Content[]): boolean => textIn(content).startsWith(`${mark} `);
+  const startsWithMark = (content: readonly Content[]): boolean => textIn(content).startsWith(`${mark} `);
   const inputs = log.filter(
-    (event) => event.type === 'input' && event.item.type === 'message' && textAnswer(event.item.content),
+    (event) => event.type === 'input' && event.item.type === 'message' && startsWithMark(event.item.content),
   );
   const queueIds = log.flatMap((event) =>
-    event.type === 'queued' && textAnswer(event.content) ? [event.queueId] : [],
+    event.type === 'queued' && startsWithMark(event.content) ? [event.queueId] : [],
   );
   const dropped = log.filter(
     (event) => event.type === 'unqueued' && event.queueIds.some((id) => queueIds.includes(id)),

@@ -204,7 +204,7 @@ describe('two processes that append while a third compacts the file', () => {
       );
       const reader = await opened(path);
       while (compactor.lines.length < exchanges) {
-        await compactor.textAnswer();
+        await compactor.nextLine();
         await reader.refresh();
       }
       // Close this one first: it can replace the file faster than the others read it again.
@@ -253,7 +253,7 @@ class Voice {
   }
 
   /** Resolves with its next line, or when it has exited. */
-  async textAnswer(): Promise<void> {
+  async nextLine(): Promise<void> {
     await Promise.race([new Promise<void>((heard) => (this.#heard = heard)), this.#closed]);
     expect(this.#child.exitCode).toBeNull();
   }
