@@ -6,7 +6,7 @@ import { WsClient } from '../protocols/tasks/ws-client.ts';
 /** A command that waits for an approval: its task and its session have nothing more to tell for now. */
 const ASKS = { taskType: 'command_execution', userPrompt: 'rm -r build' };
 
-const lastOf = (reader: EventReader): object | undefined => reader.heard.at(-1)?.line;
+const lastOf = (reader: EventReader): object | undefined => reader.received.at(-1)?.line;
 const ended = (message: string): object => ({ event: 'error', data: { code: 'ended', message } });
 
 describe('the streams of an agent that stops', () => {
@@ -38,7 +38,7 @@ describe('the streams of an agent that stops', () => {
     await Promise.all(ofProcess.map((reader) => reader.ended));
     expect(ofProcess.map(lastOf)).toEqual(paths.map(() => ended('the agent is stopping')));
     expect(await socket.closed).toBe(4000);
-    expect(socket.heard.at(-1)).toEqual({ ...ended('the agent is stopping'), session_id: 's1' });
+    expect(socket.received.at(-1)).toEqual({ ...ended('the agent is stopping'), session_id: 's1' });
     expect((await daemon.finished).code).toBe(0);
   });
 

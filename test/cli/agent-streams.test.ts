@@ -8,7 +8,7 @@ import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
 import type { ReceivedEvent } from '../protocols/tasks/fixture.ts';
 import { task } from '../protocols/tasks/fixture.ts';
-import { type Told, WsClient } from '../protocols/tasks/ws-client.ts';
+import { type WsMessage, WsClient } from '../protocols/tasks/ws-client.ts';
 import { textAnswer } from './daemon.ts';
 
 /** An answer in many pieces. */
@@ -42,12 +42,12 @@ describe('streams of an agent that is killed meanwhile', () => {
     const lines = await joined;
     const whole = await ada.events('/sessions/s1/events?after=0');
     await whole.waitFor(({ event, line }) => isLast(lineOf(event, line)));
-    const log = whole.heard
+    const log = whole.received
       .filter(({ id }) => id !== undefined)
       .map(({ event, line, id }) => lineOf(event, line, id));
     const last = log.findIndex(isLast);
     expect(last).toBeGreaterThan(60);
-    for (const heard of lines) expect(heard).toEqual(log.slice(0, last + 1));
+    for (const received of lines) expect(received).toEqual(log.slice(0, last + 1));
   });
 });
 
@@ -68,8 +68,8 @@ describe('many clients of one session', () => {
     await ada.submit();
     const ends = await Promise.all(readers.map((reader) => reader.waitFor('run_end')));
     const ids = readers.map((reader, at) => {
-      const end = reader.heard.findIndex((event) => event === ends[at]);
-      return reader.heard.slice(0, end + 1).map(({ id }) => id);
+      const end = reader.received.findIndex((event) => event === ends[at]);
+      return reader.received.slice(0, end + 1).map(({ id }) => id);
     });
     expect(ids[0]?.length).toBeGreaterThan(20);
     for (const each of ids) expect(each).toEqual(ids[0]);
@@ -116,7 +116,7 @@ interface Line {
   readonly seq: number | undefined;
 }
 
-function lineOf(event: string, { data, seq }: Pick<Told, 'data' | 'seq'>, id?: string): Line {
+function lineOf(event: string, { data, seq }: Pick<WsMessage, 'data' | 'seq'>, id?: string): Line {
   return { id, event, text: data.text ?? data.state ?? data.result, seq };
 }
 
@@ -126,7 +126,7 @@ const pause = (): Promise<void> => sleep(20);
 abstract class Pieces {
   protected readonly here: AgentSite;
   readonly #pieces: number;
-  readonly #heard: Line[] = [];
+  readonly #received: Line[] = [];
   #isOver = false;
 
   constructor(here: AgentSite, pieces: number) {
@@ -142,23 +142,23 @@ abstract class Pieces {
   ): Promise<readonly Line[]>;
 
   async until(isLast: (line: Line) => boolean): Promise<readonly Line[]> {
-    for (let round = 0; !this.#heard.some(isLast); round += 1) {
-      const after = this.#heard.at(-1)?.id ?? '0';
+    for (let round = 0; !this.#received.some(isLast); round += 1) {
+      const after = this.#received.at(-1)?.id ?? '0';
       // Of different lengths, so that cuts come everywhere.
       const most = this.#pieces + (round % 7);
       const lines = await this.waitFor(after, (some) => some.length >= most || some.some(isLast)).catch(
         () => [],
       );
-      this.#heard.push(...lines);
+      this.#received.push(...lines);
       // The agent is away: it is asked again and again, as clients do.
       if (lines.length === 0) await pause();
       if (this.#isOver) return [];
     }
-    return this.#heard.slice(0, this.#heard.findIndex(isLast) + 1);
+    return this.#received.slice(0, this.#received.findIndex(isLast) + 1);
   }
 
   async has(count: number): Promise<void> {
-    while (this.#heard.length < count) await pause();
+    while (this.#received.length < count) await pause();
   }
 }
 
@@ -168,7 +168,7 @@ class SsePieces extends Pieces {
     enough: (lines: readonly Line[]) => boolean,
   ): Promise<readonly Line[]> {
     const reader = await this.here.client().events('/sessions/s1/events', { 'last-event-id': after });
-    const lines = (): readonly Line[] => reader.heard.flatMap(placed);
+    const lines = (): readonly Line[] => reader.received.flatMap(placed);
     await reader.waitFor(() => enough(lines())).catch(() => {});
     reader.cut();
     return lines();
@@ -189,7 +189,7 @@ class WsPieces extends Pieces {
     await socket.opened;
     await socket.ask('subscribe', { sessionId: 's1', after });
     const lines = (): readonly Line[] =>
-      socket.heard.flatMap((line) => (line.id === undefined ? [] : [lineOf(line.event, line, line.id)]));
+      socket.received.flatMap((line) => (line.id === undefined ? [] : [lineOf(line.event, line, line.id)]));
     await socket.waitFor(() => enough(lines())).catch(() => {});
     socket.socket.terminate();
     return lines();

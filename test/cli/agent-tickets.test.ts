@@ -29,17 +29,17 @@ describe('a page in a browser', () => {
       await here.agentWith({ POLYPOD_LOG_LEVEL: 'debug' });
       const key = await here.newKey('--owner', 'ada', '--scope', 'submit,read');
       browse(`${page.url}/#${encodeURIComponent(JSON.stringify({ agent: here.record().url, key }))}`);
-      const told = await page.result;
-      expect(told.task).toEqual(expect.arrayContaining(['run_start', 'text_done', 'run_end']));
-      expect(told.task.at(-1)).toBe('run_end');
+      const result = await page.result;
+      expect(result.task).toEqual(expect.arrayContaining(['run_start', 'text_done', 'run_end']));
+      expect(result.task.at(-1)).toBe('run_end');
       // A used ticket opens nothing: the browser gives up instead of asking for ever.
-      expect(told.afterwards).toBe('closed');
-      expect(told.session).toEqual(['snapshot', 'run_end']);
-      expect(told.tickets).toHaveLength(2);
+      expect(result.afterwards).toBe('closed');
+      expect(result.session).toEqual(['snapshot', 'run_end']);
+      expect(result.tickets).toHaveLength(2);
       const logs = ['polypod.log', 'audit.jsonl'].map((name) =>
         readFileSync(join(here.dataDirectory, 'logs', name), 'utf8'),
       );
-      for (const secret of [...told.tickets, key]) expect(logs.join('\n')).not.toContain(secret);
+      for (const secret of [...result.tickets, key]) expect(logs.join('\n')).not.toContain(secret);
       expect(logs[0]).toMatch(/GET \/tasks\/task_[^"?]*\/events"/);
     },
   );
@@ -93,17 +93,17 @@ const follow = async (target, names, until) => {
   const { url, ticket } = await post('/stream_tickets', target);
   tickets.push(ticket);
   const source = new EventSource(agent + url);
-  const heard = [];
+  const received = [];
   await new Promise((resolve, reject) => {
     for (const name of names)
       source.addEventListener(name, (event) => {
         if (name === 'snapshot') submit('again');
-        heard.push(JSON.parse(event.data).event);
+        received.push(JSON.parse(event.data).event);
         if (name === until) resolve();
       });
     source.addEventListener('error', () => source.readyState === EventSource.CLOSED && reject(new Error('closed early')));
   });
-  return { heard, source };
+  return { received, source };
 };
 const report = (body) => fetch('/', { method: 'POST', body: JSON.stringify(body) });
 try {
@@ -114,7 +114,7 @@ try {
   });
   const session = await follow({ sessionId: 's1' }, ['snapshot', 'run_end'], 'run_end');
   session.source.close();
-  await report({ task: task.heard, afterwards, session: session.heard, tickets });
+  await report({ task: task.received, afterwards, session: session.received, tickets });
 } catch (error) {
   await report({ error: String(error) });
 }

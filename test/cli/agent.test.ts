@@ -94,8 +94,8 @@ describe('polypod agent', () => {
   it('stays in the foreground with a running daemon, which continues without it', async () => {
     const here = await agentSite();
     const daemon = await here.serve();
-    const wish = ['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'];
-    const staying = start(wish, here.env);
+    const command = ['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'];
+    const staying = start(command, here.env);
     await staying.waitForOutput('"name":"fg"');
     expect(JSON.parse(staying.output().stdout)).toMatchObject({ process: 'daemon', pid: daemon.child.pid });
     expect((await here.polypod('agent', 'status', 'fg')).code).toBe(0);
@@ -104,14 +104,14 @@ describe('polypod agent', () => {
     expect((await here.polypod('agent', 'status', 'fg')).code).toBe(3);
     expect((await here.polypod('status')).code).toBe(0);
 
-    const other = start(wish, here.env);
+    const other = start(command, here.env);
     await other.waitForOutput('"name":"fg"');
     await here.polypod('agent', 'stop', 'fg');
     expect(await other.finished).toMatchObject({
       code: 0,
       stderr: 'polypod agent: fg was closed by another client\n',
     });
-    const left = start(wish, here.env);
+    const left = start(command, here.env);
     await left.waitForOutput('"name":"fg"');
     daemon.child.kill('SIGKILL');
     expect(await left.finished).toMatchObject({

@@ -79,8 +79,8 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     const pane = await shellIn(place, 80, 50);
     startIn(pane, 'attach steady');
     await pane.see(isIdle);
-    await submit(pane, 'before [[sim text=before-said]]');
-    await pane.see((lines) => lines.includes('before-said'));
+    await submit(pane, 'before [[sim text=before-answer]]');
+    await pane.see((lines) => lines.includes('before-answer'));
     await pane.see(isIdle);
     first.child.kill('SIGKILL');
     await pane.see(has('the connection is lost'));
@@ -88,13 +88,13 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await pane.see(has('· reconnected'));
     const bob = await place.pod(id);
     await bob.handle(
-      { type: 'prompt', content: [{ type: 'text', text: 'after [[sim text=after-said]]' }] },
+      { type: 'prompt', content: [{ type: 'text', text: 'after [[sim text=after-answer]]' }] },
       { by: 'bob', door: 'control' },
     );
-    await pane.see((lines) => lines.includes('after-said'));
-    await submit(pane, 'mine [[sim text=mine-said]]');
-    await pane.see((lines) => lines.includes('mine-said'));
-    for (const text of ['before-said', 'after-said', 'mine-said'])
+    await pane.see((lines) => lines.includes('after-answer'));
+    await submit(pane, 'mine [[sim text=mine-answer]]');
+    await pane.see((lines) => lines.includes('mine-answer'));
+    for (const text of ['before-answer', 'after-answer', 'mine-answer'])
       expect(pane.all().filter((line) => line === text)).toHaveLength(1);
     expect(counting(pane.all(), 'no longer available')).toBe(0);
     expect(counting(pane.all(), 'bob through terminal:')).toBe(1);
@@ -103,19 +103,19 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   test('attaches to a chat in another terminal without a daemon', async () => {
     const home = newHome();
     const chat = await openChat(home, '--name live');
-    await submit(chat, 'hello [[sim text=first-said]]');
-    await chat.see((lines) => lines.includes('first-said'));
+    await submit(chat, 'hello [[sim text=first-answer]]');
+    await chat.see((lines) => lines.includes('first-answer'));
     const other = await shellIn({ ...home, env: { ...home.env, USER: 'bob' } });
     startIn(other, 'attach live');
     await other.see(isIdle);
-    expect(other.screen()).toContain('first-said');
-    await submit(other, calling('bash', { command: 'node -e 0' }, 'second-said'));
+    expect(other.screen()).toContain('first-answer');
+    await submit(other, calling('bash', { command: 'node -e 0' }, 'second-answer'));
     await chat.see(has('· bob through terminal:'));
     await chat.see(has('y yes, once'));
     await answer(chat, 'y');
     await other.see(has('· ada approved through terminal'));
-    await other.see((lines) => lines.includes('second-said'));
-    await chat.see((lines) => lines.includes('second-said'));
+    await other.see((lines) => lines.includes('second-answer'));
+    await chat.see((lines) => lines.includes('second-answer'));
     chat.press('C-d');
     await chat.see((lines) => lines.at(-1) === '$');
     await other.see(has('the connection is lost'));
@@ -186,9 +186,9 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
 /** A chat in a process of its own, which stays open. */
 async function ownChat() {
   const home = newHome();
-  const args = ['chat', '--offline', '--name', 'owned', 'one [[sim text=first-said]]'];
+  const args = ['chat', '--offline', '--name', 'owned', 'one [[sim text=first-answer]]'];
   const owner = start(args, home.env);
-  await owner.waitForOutput('\nfirst-said\n');
+  await owner.waitForOutput('\nfirst-answer\n');
   const [{ id }] = JSON.parse((await polypod(['ls', '--json'], { env: home.env })).stdout) as [
     { id: string },
   ];
@@ -201,11 +201,11 @@ describe('polypod attach without a terminal', () => {
     await place.serve();
     await newPod(place, 'plain');
     const attach = (input: string) => polypod(['attach', 'plain'], { env: place.env, input });
-    expect(await attach('one [[sim text=said]]\n')).toMatchObject({
+    expect(await attach('one [[sim text=answer]]\n')).toMatchObject({
       code: 0,
-      stdout: '❯ one [[sim text=said]]\n\nsaid\n',
+      stdout: '❯ one [[sim text=answer]]\n\nanswer\n',
     });
-    expect(await attach('')).toMatchObject({ code: 0, stdout: '❯ one [[sim text=said]]\n\nsaid\n' });
+    expect(await attach('')).toMatchObject({ code: 0, stdout: '❯ one [[sim text=answer]]\n\nanswer\n' });
   });
 
   it('leaves approvals to clients that can answer, and keeps watching', async () => {
@@ -262,7 +262,7 @@ describe('polypod attach without a terminal', () => {
   it('exits with the next step when the process that has the session open dies', async () => {
     const { home, owner, id } = await ownChat();
     const attached = start(['attach', 'owned'], home.env);
-    await attached.waitForOutput('first-said');
+    await attached.waitForOutput('first-answer');
     owner.child.kill('SIGKILL');
     const { code, stdout } = await attached.finished;
     expect(code).toBe(3);
@@ -276,7 +276,7 @@ describe('polypod attach without a terminal', () => {
     const { home, owner, id } = await ownChat();
     const again = await polypod(['chat', '--offline', '--system', 'Be brief.', '--resume', 'owned'], {
       env: { ...home.env, USER: 'bob' },
-      input: 'mine [[sim text=second-said]]\n',
+      input: 'mine [[sim text=second-answer]]\n',
     });
     expect(again.code).toBe(0);
     expect(again.stdout).toContain(`the session ${id} is open in another process`);
@@ -284,7 +284,7 @@ describe('polypod attach without a terminal', () => {
     const boxed = await polypod(['chat', '--offline', '--sandbox', '--resume', 'owned'], { env: home.env });
     expect(boxed).toMatchObject({ code: 2, stdout: '' });
     expect(boxed.stderr).toContain('is open in another process, where --sandbox has no effect');
-    expect(again.stdout).toContain('second-said');
+    expect(again.stdout).toContain('second-answer');
     await owner.waitForOutput('bob through terminal:');
     expect(await polypod(['run', '--offline', '--resume', 'owned', 'Go'], { env: home.env })).toMatchObject({
       code: 2,
@@ -298,16 +298,16 @@ describe('polypod attach without a terminal', () => {
     const id = await newPod(place, 'original');
     const { code, stdout } = await polypod(['attach', 'original'], {
       env: place.env,
-      input: 'one [[sim text=first-said]]\n/fork\ntwo [[sim text=second-said]]\n',
+      input: 'one [[sim text=first-answer]]\n/fork\ntwo [[sim text=second-answer]]\n',
     });
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-said') });
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-answer') });
     const rows = JSON.parse((await place.polypod('ls', '--json')).stdout) as {
       id: string;
       lastText: string;
     }[];
     expect(rows.map(({ id: each, lastText }) => [each === id, lastText])).toEqual([
-      [false, 'second-said'],
-      [true, 'first-said'],
+      [false, 'second-answer'],
+      [true, 'first-answer'],
     ]);
   });
 

@@ -70,17 +70,17 @@ class Watcher {
 
 /** Texts joined: batches of events may cut them otherwise. */
 function gist(prints: readonly Print[]): readonly unknown[] {
-  const told: unknown[] = [];
+  const output: unknown[] = [];
   let text = '';
   for (const print of prints) {
     if (print.type === 'text') text += print.text;
     else {
-      if (text !== '') told.push(text);
+      if (text !== '') output.push(text);
       text = '';
-      if (print.type !== 'text-end') told.push(print);
+      if (print.type !== 'text-end') output.push(print);
     }
   }
-  return told;
+  return output;
 }
 
 const call = (command: string): Answer => ({

@@ -135,18 +135,18 @@ describe('the view of a pod', () => {
   });
 
   it('shows the author of a prompt, unless it is the local user', () => {
-    const said = { type: 'input', origin: 'prompt', item: user('x') } as const;
-    expect(after([{ ...said, ...ME }]).prints).toMatchObject([{ from: undefined }]);
-    expect(after([{ ...said, by: 'bob', door: 'hld' }]).prints).toMatchObject([{ from: 'bob through hld' }]);
-    expect(after([{ ...said, by: 'ada', door: 'pod' }]).prints).toMatchObject([{ from: 'ada through pod' }]);
+    const input = { type: 'input', origin: 'prompt', item: user('x') } as const;
+    expect(after([{ ...input, ...ME }]).prints).toMatchObject([{ from: undefined }]);
+    expect(after([{ ...input, by: 'bob', door: 'hld' }]).prints).toMatchObject([{ from: 'bob through hld' }]);
+    expect(after([{ ...input, by: 'ada', door: 'pod' }]).prints).toMatchObject([{ from: 'ada through pod' }]);
   });
 
   it('prints nothing for generated prompts', () => {
-    const said = { type: 'input', item: user('x') } as const;
+    const input = { type: 'input', item: user('x') } as const;
     expect(
       after([
-        { ...said, origin: 'continuation' },
-        { ...said, origin: 'shell' },
+        { ...input, origin: 'continuation' },
+        { ...input, origin: 'shell' },
       ]).prints,
     ).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe('the view of a pod', () => {
       // Which of them is asked now, and when, is decided where they are shown.
       prints: [],
     });
-    const said = (
+    const noticesAfter = (
       more: Omit<Extract<PodFact, { type: 'approval-response' }>, 'type' | 'approvalId' | 'at'>,
       decided: readonly string[] = ['a1'],
     ) => {
@@ -168,28 +168,28 @@ describe('the view of a pod', () => {
       expect(view.approvals).toEqual([]);
       return notices(prints);
     };
-    expect(said({ status: 'approved', ...ME })).toEqual(['approved: bash make']);
+    expect(noticesAfter({ status: 'approved', ...ME })).toEqual(['approved: bash make']);
     // Somebody of the same name sits at another terminal.
-    expect(said({ status: 'approved', ...ME }, [])).toEqual([
+    expect(noticesAfter({ status: 'approved', ...ME }, [])).toEqual([
       `${ME.by} approved through terminal: bash make`,
     ]);
-    expect(said({ status: 'denied', by: 'bob', door: 'control' })).toEqual([
+    expect(noticesAfter({ status: 'denied', by: 'bob', door: 'control' })).toEqual([
       'bob denied through terminal: bash make',
     ]);
-    expect(said({ status: 'approved', by: 'bob', door: 'hld' })).toEqual([
+    expect(noticesAfter({ status: 'approved', by: 'bob', door: 'hld' })).toEqual([
       'bob approved through hld: bash make',
     ]);
-    expect(said({ status: 'denied', by: 'bob', door: 'hld', comment: 'no' })).toEqual([
+    expect(noticesAfter({ status: 'denied', by: 'bob', door: 'hld', comment: 'no' })).toEqual([
       'bob denied through hld: bash make (no)',
     ]);
-    expect(said({ status: 'approved', remember: 'session', ...ME })).toEqual([
+    expect(noticesAfter({ status: 'approved', remember: 'session', ...ME })).toEqual([
       'approved, also for the rest of this session: bash make',
     ]);
-    expect(said({ status: 'approved', updatedArguments: '{}', ...ME })).toEqual([
+    expect(noticesAfter({ status: 'approved', updatedArguments: '{}', ...ME })).toEqual([
       'approved with changed arguments: bash make',
     ]);
-    expect(said({ status: 'expired' })).toEqual(['the approval expired: bash make']);
-    expect(said({ status: 'cancelled' })).toEqual(['the approval was withdrawn: bash make']);
+    expect(noticesAfter({ status: 'expired' })).toEqual(['the approval expired: bash make']);
+    expect(noticesAfter({ status: 'cancelled' })).toEqual(['the approval was withdrawn: bash make']);
   });
 
   it('keeps queued messages until they are delivered or removed', () => {
@@ -219,9 +219,9 @@ describe('the view of a pod', () => {
     [{ status: 'interrupted' }, ['interrupted: the process ended during the run']],
     [{ status: 'failed', failure: { kind: 'auth', message: 'bad key' } }, ['bad key']],
     [{ status: 'limited', limit: 'budget', message: '$1 is spent' }, ['stopped: $1 is spent']],
-  ] as const)('a run that ends as %o says so', (outcome, said) => {
+  ] as const)('a run that ends as %o says so', (outcome, expected) => {
     const { view, prints } = after([{ type: 'run-end', runId: 'r', outcome, totals: NO_TOTALS }]);
-    expect(notices(prints)).toEqual(said);
+    expect(notices(prints)).toEqual(expected);
     expect(view.lastRun).toEqual({ runId: 'r', outcome });
   });
 

@@ -27,9 +27,9 @@ function answerIn(pane: Pane, prompt: string): string {
     expect.stringMatching(/^sim\/offline · workspace-write · idle/),
   ]);
   // A line that was written before the new width was known is broken within a word.
-  const said = withoutSpaces(shown.slice(0, -2).join(''));
-  expect(said).toBe(withoutSpaces(generatedText(2 * said.length)).slice(0, said.length));
-  return said;
+  const text = withoutSpaces(shown.slice(0, -2).join(''));
+  expect(text).toBe(withoutSpaces(generatedText(2 * text.length)).slice(0, text.length));
+  return text;
 }
 
 const withoutSpaces = (text: string) => text.replaceAll(/\s+/g, '');
@@ -225,14 +225,14 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     const home = newHome();
     const pane = await openChat(home);
     for (const word of ['one', 'two']) {
-      await submit(pane, `${word} [[sim text=${word}-said]]`);
-      await pane.see((lines) => lines.includes(`${word}-said`));
+      await submit(pane, `${word} [[sim text=${word}-answer]]`);
+      await pane.see((lines) => lines.includes(`${word}-answer`));
       await pane.see(isIdle);
     }
     await submit(pane, '/branch');
-    await pane.see(has('1  one [[sim text=one-said]]'));
+    await pane.see(has('1  one [[sim text=one-answer]]'));
     await submit(pane, '/branch 2');
-    await pane.see(has('> two [[sim text=two-said]]'));
+    await pane.see(has('> two [[sim text=two-answer]]'));
     pane.press('C-c');
     await submit(pane, '/name the-first');
     await pane.see(has('the name is now the-first'));

@@ -124,10 +124,10 @@ describe('text from models, tools and clients cannot control the terminal', () =
     writeFileSync(keys, readFileSync(keys, 'utf8').replace('"ci"', JSON.stringify(`ci${ATTACK}`)));
     const [session] = JSON.parse((await run('ls', '--json')).stdout) as readonly { readonly id: string }[];
     for (const args of [['ls'], ['logs', session?.id ?? ''], ['keys', 'list'], ['completion', 'sessions']]) {
-      const said = await run(...args);
-      expect(said.code).toBe(0);
-      expect(said.stdout).toContain('␛]0;PWNED');
-      expect(said.stdout).not.toMatch(/[^\n\t\P{Cc}]/u);
+      const result = await run(...args);
+      expect(result.code).toBe(0);
+      expect(result.stdout).toContain('␛]0;PWNED');
+      expect(result.stdout).not.toMatch(/[^\n\t\P{Cc}]/u);
     }
   });
 });
@@ -136,7 +136,7 @@ describe('output in the middle of an answer', () => {
   it.each([
     [true, 'half\n an answer\n', 'polypod: lost\npolypod: back\n'],
     [false, 'half an answer\n', '\npolypod: lost\npolypod: back\n'],
-  ])('has a line of its own: terminal %s', (isTTY, answer, said) => {
+  ])('has a line of its own: terminal %s', (isTTY, answer, expected) => {
     const { around, stdout, stderr } = screens(isTTY);
     const printer = new RunPrinter(around, false);
     printer.print([delta('half')]);
@@ -147,7 +147,7 @@ describe('output in the middle of an answer', () => {
     printer.print([delta(' an answer')]);
     printer.end();
     expect(stdout.text).toBe(answer);
-    expect(stderr.text).toBe(said);
+    expect(stderr.text).toBe(expected);
   });
 });
 

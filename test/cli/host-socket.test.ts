@@ -12,8 +12,8 @@ const SOON = { timeout: 20_000 };
 
 /** A chat that hosts its session itself, stays open and can be joined. */
 async function owner({ env }: Pick<Home, 'env'>): Promise<Running> {
-  const running = start(['chat', '--offline', '--no-daemon', 'one [[sim text=first-said]]'], env);
-  await running.waitForOutput('\nfirst-said\n');
+  const running = start(['chat', '--offline', '--no-daemon', 'one [[sim text=first-answer]]'], env);
+  await running.waitForOutput('\nfirst-answer\n');
   const socket = hostSocket(dataPathsFrom(env), running.child.pid ?? 0);
   await expect.poll(() => existsSync(socket), SOON).toBe(true);
   return running;

@@ -42,8 +42,8 @@ async function next(events: AsyncIterator<PodLine>, fits: (line: PodLine) => boo
 /** A chat that hosts its session itself, stays open and can be joined. */
 async function owner({ env }: Pick<Home, 'env'>, ...options: readonly string[]): Promise<Running> {
   const args = ['chat', '--offline', '--no-daemon', '--name', 'owned', ...options];
-  const running = start([...args, 'one [[sim text=first-said]]'], env);
-  await running.waitForOutput('\nfirst-said\n');
+  const running = start([...args, 'one [[sim text=first-answer]]'], env);
+  await running.waitForOutput('\nfirst-answer\n');
   const socket = hostSocket(dataPathsFrom(env), running.child.pid ?? 0);
   await expect.poll(() => existsSync(socket), SOON).toBe(true);
   return running;
@@ -108,9 +108,9 @@ describe('a chat that joins a session of another process', () => {
     await expect.poll(() => existsSync(socket), SOON).toBe(true);
     const { code, stdout } = await polypod(['attach', socket], {
       env: { ...home.env, USER: 'bob' },
-      input: 'two [[sim text=second-said]]\n',
+      input: 'two [[sim text=second-answer]]\n',
     });
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-said') });
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-answer') });
   });
 
   test('continues in the daemon when that process ends', async () => {
@@ -118,12 +118,12 @@ describe('a chat that joins a session of another process', () => {
     await here.serve();
     const first = await owner(here);
     const guest = start(['attach', 'owned'], here.env);
-    await guest.waitForOutput('first-said');
+    await guest.waitForOutput('first-answer');
     first.child.kill('SIGKILL');
     await guest.waitForOutput('reconnected');
-    guest.child.stdin.end('two [[sim text=second-said]]\n');
+    guest.child.stdin.end('two [[sim text=second-answer]]\n');
     const { code, stdout } = await guest.finished;
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-said') });
-    expect(stdout.match(/first-said\n/g)).toHaveLength(1);
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-answer') });
+    expect(stdout.match(/first-answer\n/g)).toHaveLength(1);
   });
 });

@@ -92,7 +92,7 @@ describe('polypod keys', () => {
     expect((await here.polypod('keys', 'revoke', key.split('_')[1] ?? '')).code).toBe(0);
     // Nobody asks for anything in between: the agent notices by itself.
     await stream.ended;
-    expect(stream.heard.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
+    expect(stream.received.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
     expect((await reader.get('/tasks')).status).toBe(401);
     await own.submit();
     await kept.waitFor('run_end');

@@ -179,7 +179,7 @@ describe('a damaged session file', () => {
       ['--mode', 'rpc', '--session', file],
       ['--mode', 'rpc', '--fork', id],
     ];
-    for (const command of commands) answers.set(command.join(' '), await spoken(place, command));
+    for (const command of commands) answers.set(command.join(' '), await outputOf(place, command));
     const requests = [
       { id: 's', type: 'switch_session', sessionPath: file },
       { id: 'g', type: 'get_state' },
@@ -196,7 +196,7 @@ describe('a damaged session file', () => {
       ['attach', '--plain', 'kept'],
       ['sessions', 'continue', 'kept', 'Go on'],
     ])
-      answers.set(`daemon: ${command.join(' ')}`, await spoken(place, command));
+      answers.set(`daemon: ${command.join(' ')}`, await outputOf(place, command));
     answers.set('daemon: switch_session', (await polypod(['--mode', 'rpc'], { env, input })).stdout);
     const pod = await place.pod(id);
     answers.set('pod', await pod.handle({ type: 'cancel' }, ADA).then(String, messageOf));
@@ -215,7 +215,7 @@ describe('a damaged session file', () => {
   });
 });
 
-async function spoken({ env }: Site, command: readonly string[]): Promise<string> {
+async function outputOf({ env }: Site, command: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await polypod(command, { env });
   return code === 0 ? `it went on: ${stdout}${stderr}` : stdout + stderr;
 }

@@ -13,13 +13,13 @@ const APPROVAL: Approval = {
 };
 
 async function asked(isForAll: boolean, isAlone: boolean) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const ask = denyAll({
     isForAll,
-    onDenied: () => told.push('denied'),
-    onLeft: ({ title }) => told.push(`left ${title}`),
+    onDenied: () => reported.push('denied'),
+    onLeft: ({ title }) => reported.push(`left ${title}`),
   });
-  return { told, answer: await ask(APPROVAL, { signal: new AbortController().signal, isAlone }) };
+  return { reported, answer: await ask(APPROVAL, { signal: new AbortController().signal, isAlone }) };
 }
 
 describe('a run without a person', () => {
@@ -29,14 +29,14 @@ describe('a run without a person', () => {
       [true, false],
       [true, true],
     ] as const) {
-      const { told, answer } = await asked(isForAll, isAlone);
-      expect(told).toEqual(['denied']);
+      const { reported, answer } = await asked(isForAll, isAlone);
+      expect(reported).toEqual(['denied']);
       expect(answer).toMatchObject({ decision: 'deny', by: RUN_WITHOUT_PERSON });
     }
   });
 
   it('leaves them to other clients of the pod', async () => {
-    expect(await asked(false, false)).toEqual({ told: ['left make'], answer: undefined });
+    expect(await asked(false, false)).toEqual({ reported: ['left make'], answer: undefined });
   });
 });
 

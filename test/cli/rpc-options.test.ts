@@ -86,7 +86,7 @@ describe('the selected model', () => {
       { reference: 'openai/gpt-6', thinking: 'low' },
     ],
     [{ model: 'ollama/qwen3:8b' }, { reference: 'ollama/qwen3:8b' }],
-  ])('%j', (options, wish) => {
-    expect(modelSelection(options)).toEqual(wish);
+  ])('%j', (options, expected) => {
+    expect(modelSelection(options)).toEqual(expected);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSite } from '../protocols/tasks/binary.ts';
 import { polypod } from './polypod.ts';
 
-interface Heard {
+interface ReceivedRequest {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -17,8 +17,8 @@ interface Heard {
 async function impostor(
   port = 0,
   relay?: string,
-): Promise<{ readonly url: string; readonly heard: Heard[] }> {
-  const heard: Heard[] = [];
+): Promise<{ readonly url: string; readonly received: ReceivedRequest[] }> {
+  const received: ReceivedRequest[] = [];
   const server = createServer((incoming, response) => {
     let body = '';
     incoming.setEncoding('utf8').on('data', (piece: string) => {
@@ -26,7 +26,7 @@ async function impostor(
     });
     incoming.on('end', () => {
       const { method, url, headers } = incoming;
-      heard.push({ method, url, headers, body });
+      received.push({ method, url, headers, body });
       if (relay === undefined) {
         response.writeHead(200, { 'content-type': 'application/json', 'x-polypod-proof': 'a'.repeat(64) });
         response.end('{"tasks":[],"taskId":"task_x","status":"accepted"}');
@@ -47,11 +47,11 @@ async function impostor(
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }
 
-const keysIn = (heard: readonly Heard[]): readonly unknown[] =>
-  heard.flatMap(({ headers }) => headers.authorization ?? headers['x-api-key'] ?? []);
+const keysIn = (received: readonly ReceivedRequest[]): readonly unknown[] =>
+  received.flatMap(({ headers }) => headers.authorization ?? headers['x-api-key'] ?? []);
 
 /** Many processes, one after the other, on a machine that may have other work. */
 const BUSY_MS = 120_000;
@@ -74,10 +74,10 @@ describe('polypod task (built program)', () => {
     // Nor one that the environment names.
     const named = await polypod(['task', 'list'], { env: { ...here.env, POLYPOD_API_KEY: key } });
     expect(named.code).not.toBe(0);
-    expect(fake.heard.length).toBeGreaterThan(0);
-    expect(fake.heard.every((one) => one.url === '/health' && one.body === '')).toBe(true);
-    expect(keysIn(fake.heard)).toEqual([]);
-    expect(JSON.stringify(fake.heard)).not.toContain(key.slice(-20));
+    expect(fake.received.length).toBeGreaterThan(0);
+    expect(fake.received.every((one) => one.url === '/health' && one.body === '')).toBe(true);
+    expect(keysIn(fake.received)).toEqual([]);
+    expect(JSON.stringify(fake.received)).not.toContain(key.slice(-20));
   });
 
   it('sends no key through a program that relays to the agent', async () => {
@@ -89,8 +89,8 @@ describe('polypod task (built program)', () => {
     const { code, stderr } = await here.polypod('task', 'list');
     expect(code).not.toBe(0);
     expect(stderr).toContain('did not prove');
-    expect(fake.heard.length).toBe(1);
-    expect(keysIn(fake.heard)).toEqual([]);
+    expect(fake.received.length).toBe(1);
+    expect(keysIn(fake.received)).toEqual([]);
   });
 
   it('requires an agent or an address if none is running, and tries no default port', async () => {
@@ -105,7 +105,7 @@ describe('polypod task (built program)', () => {
           'no agent is up here: start one with polypod agent start, or name another with --url',
         ),
       });
-    expect(fake?.heard ?? []).toEqual([]);
+    expect(fake?.received ?? []).toEqual([]);
   });
 
   it('sends a key to the address that the user gave with it, and its own key only to its own agents', {
@@ -118,12 +118,12 @@ describe('polypod task (built program)', () => {
     expect((await here.polypod('task', 'list', '--url', url)).code).toBe(0);
     const fake = await impostor();
     await here.polypod('task', 'list', '--url', fake.url);
-    expect(fake.heard.length).toBeGreaterThan(0);
-    expect(keysIn(fake.heard)).toEqual([]);
-    expect(JSON.stringify(fake.heard)).not.toContain(key.slice(-20));
+    expect(fake.received.length).toBeGreaterThan(0);
+    expect(keysIn(fake.received)).toEqual([]);
+    expect(JSON.stringify(fake.received)).not.toContain(key.slice(-20));
     const file = join(here.home, 'other.key');
     writeFileSync(file, 'the-key-of-another-agent\n');
     expect((await here.polypod('task', 'list', '--url', fake.url, '--key-file', file)).code).toBe(0);
-    expect(keysIn(fake.heard)).toEqual(['Bearer the-key-of-another-agent']);
+    expect(keysIn(fake.received)).toEqual(['Bearer the-key-of-another-agent']);
   });
 });

@@ -23,9 +23,9 @@ function projection(isTTY: boolean, make: (around: Surroundings) => TaskView) {
   const { around, stdout, stderr } = screens(isTTY);
   const view = make(around);
   onTestFinished(() => view.close());
-  const tell = (event: string, data: TaskEvent['data'] = {}): void =>
+  const emit = (event: string, data: TaskEvent['data'] = {}): void =>
     view.take({ type: 'event', event: { event, data, seq: 1, id: '1.0' } });
-  return { view, tell, stdout, stderr };
+  return { view, emit, stdout, stderr };
 }
 
 const waiting =
@@ -114,16 +114,16 @@ describe('an approval', () => {
 
 describe('watching a task', () => {
   it('prints the answer on stdout and the steps of the agent on stderr', () => {
-    const { view, tell, stdout, stderr } = projection(false, live);
-    tell('queued', { queue_id: 'q' });
-    tell('run_start', { run_id: 'r' });
-    tell('tool_start', { id: 'c', name: 'ls', title: 'ls .' });
-    tell('tool_result', { id: 'c', output: 'two files', is_error: false, status: 'done' });
-    tell('text_delta', { text: 'There are ' });
+    const { view, emit, stdout, stderr } = projection(false, live);
+    emit('queued', { queue_id: 'q' });
+    emit('run_start', { run_id: 'r' });
+    emit('tool_start', { id: 'c', name: 'ls', title: 'ls .' });
+    emit('tool_result', { id: 'c', output: 'two files', is_error: false, status: 'done' });
+    emit('text_delta', { text: 'There are ' });
     view.take({ type: 'lost', why: 'gone' });
     view.take({ type: 'back' });
-    tell('text_delta', { text: 'two.' });
-    tell('run_end', { run_id: 'r', result: 'finished' });
+    emit('text_delta', { text: 'two.' });
+    emit('run_end', { run_id: 'r', result: 'finished' });
     view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
     expect(stdout.text).toBe('There are two.\n');
     expect(stderr.text).toBe(
@@ -139,9 +139,9 @@ describe('watching a task', () => {
   });
 
   it('prints the complete result if a part was missed', () => {
-    const { view, tell, stdout, stderr } = projection(false, live);
-    tell('snapshot', { reason: 'gap', detail: 'running' });
-    tell('text_delta', { text: 'two.' });
+    const { view, emit, stdout, stderr } = projection(false, live);
+    emit('snapshot', { reason: 'gap', detail: 'running' });
+    emit('text_delta', { text: 'two.' });
     view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
     expect(stdout.text).toBe('two.\nThere are two.\n');
     expect(stderr.text).toContain('some events are no longer available');

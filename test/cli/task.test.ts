@@ -106,12 +106,12 @@ describe('polypod task submit', () => {
 
   it('prints why a task was rejected, and exits with 3', async () => {
     const { task } = await agent([], { withoutCommands: true });
-    const said = await task('submit', '-t', 'command_execution', '--wait', 'ls');
-    expect(said).toMatchObject({ code: 3, stdout: '' });
-    expect(said.stderr).toContain('the task was rejected: this agent does not execute commands');
-    const told = await task('submit', '-t', 'command_execution', '--json', 'ls');
-    expect(told.code).toBe(3);
-    expect(json(told.stdout)).toMatchObject({
+    const result = await task('submit', '-t', 'command_execution', '--wait', 'ls');
+    expect(result).toMatchObject({ code: 3, stdout: '' });
+    expect(result.stderr).toContain('the task was rejected: this agent does not execute commands');
+    const jsonResult = await task('submit', '-t', 'command_execution', '--json', 'ls');
+    expect(jsonResult.code).toBe(3);
+    expect(json(jsonResult.stdout)).toMatchObject({
       status: 'rejected',
       message: 'this agent does not execute commands',
     });
@@ -125,11 +125,11 @@ describe('polypod task submit', () => {
     [['--allow-path', '/etc'], '--allow-path'],
   ])('%j that the agent refuses names the option', async (words, option) => {
     const { task } = await agent([]);
-    const said = await task('submit', ...words, 'x');
-    expect(said.code).toBe(2);
-    expect(said.stderr).toContain(option);
-    const told = await task('submit', '--json', ...words, 'x');
-    expect(json(told.stdout)).toHaveProperty('error.details.field');
+    const result = await task('submit', ...words, 'x');
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain(option);
+    const jsonResult = await task('submit', '--json', ...words, 'x');
+    expect(json(jsonResult.stdout)).toHaveProperty('error.details.field');
   });
 });
 
@@ -138,11 +138,11 @@ describe('polypod task', () => {
     const { task } = await agent([textAnswer('Hello.')]);
     const id = (await task('submit', '-t', 'chat', '-s', 's1', 'x')).stdout.trim();
     await task('watch', id);
-    const said = await task('status', id);
-    expect(said.code).toBe(0);
-    expect(said.stdout).toContain('completed (succeeded)');
-    expect(said.stdout).toContain('100 %');
-    expect(said.stdout).toContain('Hello.\n');
+    const result = await task('status', id);
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('completed (succeeded)');
+    expect(result.stdout).toContain('100 %');
+    expect(result.stdout).toContain('Hello.\n');
     expect(json((await task('status', id, '--json')).stdout)).toMatchObject({ taskId: id });
     const list = (await task('list')).stdout;
     expect(list).toMatch(/^task +session +state +age(?: +about)?\n[0-9a-f]{8} +s1 +succeeded +\d+ s\b.*\n$/);
@@ -334,29 +334,29 @@ describe('polypod task and the connection to the agent', () => {
     const url = { POLYPOD_URL: env.POLYPOD_URL ?? '' };
     const wrong = 'ppk_000000000000_0000000000000000000000';
     for (const more of [{}, { POLYPOD_API_KEY: wrong }]) {
-      const said = await polypod(['task', 'submit', '--json', 'x'], { env: { ...url, ...more } });
-      expect(said.code).toBe(2);
-      expect(said.stderr).toContain('POLYPOD_API_KEY');
-      expect(said.stderr + said.stdout).not.toContain(wrong);
-      expect(json(said.stdout)).toMatchObject({ error: { code: 'unauthorized' } });
+      const result = await polypod(['task', 'submit', '--json', 'x'], { env: { ...url, ...more } });
+      expect(result.code).toBe(2);
+      expect(result.stderr).toContain('POLYPOD_API_KEY');
+      expect(result.stderr + result.stdout).not.toContain(wrong);
+      expect(json(result.stdout)).toMatchObject({ error: { code: 'unauthorized' } });
     }
   });
 
   it('names the missing scope of a key', async () => {
     const { env, key } = await agent([]);
     const reading = { ...env, POLYPOD_API_KEY: key({ scopes: ['read'] }) };
-    const said = await polypod(['task', 'submit', 'x'], { env: reading });
-    expect(said.code).toBe(2);
-    expect(said.stderr).toContain('it needs the permission submit');
+    const result = await polypod(['task', 'submit', 'x'], { env: reading });
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain('it needs the permission submit');
   });
 
   it('exits with 3 at once if nothing listens', async () => {
     const { env, door } = await agent([]);
     await door().close();
-    const said = await polypod(['task', 'submit', '--watch', '--json', 'x'], { env });
-    expect(said.code).toBe(3);
-    expect(said.stderr).toContain('nothing listens there: start an agent with polypod agent start');
-    expect(json(said.stdout)).toMatchObject({ error: { code: 'unreachable' } });
+    const result = await polypod(['task', 'submit', '--watch', '--json', 'x'], { env });
+    expect(result.code).toBe(3);
+    expect(result.stderr).toContain('nothing listens there: start an agent with polypod agent start');
+    expect(json(result.stdout)).toMatchObject({ error: { code: 'unreachable' } });
   });
 
   it.each([
@@ -387,8 +387,8 @@ describe('polypod task and the connection to the agent', () => {
   it('names the invalid option, not a header that the user did not type', async () => {
     const { task } = await agent([textAnswer('Hello.')]);
     const id = (await task('submit', '-t', 'chat', 'x')).stdout.trim();
-    const said = await task('watch', id, '--after', 'abc');
-    expect(said).toMatchObject({
+    const result = await task('watch', id, '--after', 'abc');
+    expect(result).toMatchObject({
       code: 2,
       stderr: 'polypod task: --after must be a number of an event, such as 12 or 12.1\n',
     });
@@ -415,9 +415,9 @@ describe('polypod task and the connection to the agent', () => {
   it('rejects an unknown task', async () => {
     const { task } = await agent([]);
     for (const action of ['status', 'watch', 'cancel']) {
-      const said = await task(action, 'task_x');
-      expect(said.code).toBe(2);
-      expect(said.stderr).toContain('there is no task task_x; polypod task list');
+      const result = await task(action, 'task_x');
+      expect(result.code).toBe(2);
+      expect(result.stderr).toContain('there is no task task_x; polypod task list');
     }
   });
 });

@@ -102,11 +102,11 @@ describe.each(USERS)('as $name', ({ identity }) => {
     expect((await polypod(...start)).stderr).toContain(`run chmod g-w ${file}`);
     chmodSync(file, 0o640);
     const child = startAs(identity, [...start, '--foreground', '--json'], { HOME: home });
-    const said = await new Promise<string>((resolve) => {
+    const output = await new Promise<string>((resolve) => {
       child.stdout.once('data', (bytes: Buffer) => resolve(bytes.toString()));
       child.on('close', () => resolve('it ended'));
     });
-    expect(said).toContain('https://');
+    expect(output).toContain('https://');
   });
 
   it('an agent without keys warns on stderr and in the log, at every start', async () => {
@@ -126,12 +126,12 @@ describe.each(USERS)('as $name', ({ identity }) => {
     expect((await polypod('stop')).code).toBe(0);
     const child = startAs(identity, ['serve', '--offline', '--json'], { HOME: home });
     await new Promise<void>((resolve, reject) => {
-      let said = '';
+      let output = '';
       child.stderr.on('data', (bytes: Buffer) => {
-        said += bytes.toString();
-        if (said.includes(warning)) resolve();
+        output += bytes.toString();
+        if (output.includes(warning)) resolve();
       });
-      child.on('close', () => reject(new Error(said)));
+      child.on('close', () => reject(new Error(output)));
     });
   });
 });

@@ -135,8 +135,8 @@ describe('a client', () => {
     const lines = await until(events, isIdle);
     expect(breaking.broken()).toBeGreaterThan(5);
     expect(losses.filter((state) => state === 'lost').length).toBeGreaterThan(3);
-    const witness = await opened({ path, after: 1 });
-    expect(lines).toEqual(await until(witness.events(), isIdle));
+    const observer = await opened({ path, after: 1 });
+    expect(lines).toEqual(await until(observer.events(), isIdle));
     expect(lines.filter(({ event }) => event === 'run_start').map(({ data }) => data.run_id)).toEqual([
       runId,
     ]);

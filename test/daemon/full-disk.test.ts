@@ -171,9 +171,9 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
       { event: 'error', data: { code: 'overloaded', message: expect.stringMatching(FULL) } },
       { event: 'error', data: { code: 'ended', message: 'the session was closed' } },
     ];
-    for (const { heard } of readers) expect(heard.slice(-2).map(({ line }) => line)).toEqual(lines);
+    for (const { received } of readers) expect(received.slice(-2).map(({ line }) => line)).toEqual(lines);
     await socket.waitFor(({ data }) => data.code === 'ended');
-    expect(socket.heard.slice(-2)).toEqual(lines.map((line) => ({ ...line, session_id: 's1' })));
+    expect(socket.received.slice(-2)).toEqual(lines.map((line) => ({ ...line, session_id: 's1' })));
     const status = { status: 'failed', state: 'failed', errorMessage: expect.stringMatching(FULL) };
     await expect
       .poll(async () => (await client.get(`/tasks/${taskId}/status`)).body, { timeout: 20_000 })

@@ -1,30 +1,33 @@
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
-import type { DoorClient, Stretch, WireName } from './clients/client.ts';
+import type { DoorClient, LineSequence, WireName } from './clients/client.ts';
 import { conversationOf, type Shown } from './conversation.ts';
-import { hldTold } from './expected/hld.ts';
-import { podTold } from './expected/pod.ts';
-import { rpcTold } from './expected/rpc.ts';
+import { expectedHldLines } from './expected/hld.ts';
+import { expectedPodLines } from './expected/pod.ts';
+import { expectedRpcLines } from './expected/rpc.ts';
 import type { JsonLine } from './lines.ts';
-import { difference, type Told } from './door-line.ts';
+import { difference, type DoorLine } from './door-line.ts';
 import { withinTime } from './within-time.ts';
 
 /** Encodes the expected lines of a wire, for a client that joined after a number. */
-export function expectedOn(wire: WireName, log: readonly PodEvent[]): (after: number) => readonly Told[] {
-  if (wire === 'rpc' || wire === 'rpc stdio') return (after) => rpcTold(log, after);
-  const all = wire === 'hld' ? hldTold(log) : podTold(log, wire === 'pod plain' ? 'plain' : 'extended');
+export function expectedOn(wire: WireName, log: readonly PodEvent[]): (after: number) => readonly DoorLine[] {
+  if (wire === 'rpc' || wire === 'rpc stdio') return (after) => expectedRpcLines(log, after);
+  const all =
+    wire === 'hld'
+      ? expectedHldLines(log)
+      : expectedPodLines(log, wire === 'pod plain' ? 'plain' : 'extended');
   return (after) => all.filter(({ seq }) => seq > after);
 }
 
 /** Compares all lines of a client with the log. Describes what is missing, duplicated, out of order or unexpected. */
 export function findings(client: DoorClient, log: readonly PodEvent[]): readonly string[] {
   const expected = expectedOn(client.wire, log);
-  const found = client.stretches.flatMap((stretch, at) => {
-    const isComplete = client.isConnected && at === client.stretches.length - 1;
+  const found = client.sequences.flatMap((sequence, at) => {
+    const isComplete = client.isConnected && at === client.sequences.length - 1;
     const problem =
-      stretchProblem(stretch, expected, { isComplete, last: log.at(-1)?.seq ?? 0 }) ??
-      questionProblem(stretch, log, isComplete);
-    const snapshot = stretch.snapshot && snapshotProblem(stretch.snapshot, log, stretch.from.lowest);
+      sequenceProblem(sequence, expected, { isComplete, last: log.at(-1)?.seq ?? 0 }) ??
+      questionProblem(sequence, log, isComplete);
+    const snapshot = sequence.snapshot && snapshotProblem(sequence.snapshot, log, sequence.from.lowest);
     return [problem, snapshot].flatMap((text) =>
       text === undefined ? [] : [`${client.wire}, connection ${at + 1}: ${text}`],
     );
@@ -61,42 +64,42 @@ export async function askedFindings(
 }
 
 /** Resolves when every connected client has received the end of the log; returns those that have not. */
-export async function untilHeard(
+export async function waitUntilReceived(
   clients: readonly DoorClient[],
   log: readonly PodEvent[],
 ): Promise<readonly string[]> {
   const late: string[] = [];
   for (const client of clients) {
-    const stretch = client.stretches.at(-1);
-    if (stretch === undefined || !client.isConnected) continue;
-    const last = expectedOn(client.wire, log)(stretch.from.highest).at(-1)?.seq ?? 0;
+    const sequence = client.sequences.at(-1);
+    if (sequence === undefined || !client.isConnected) continue;
+    const last = expectedOn(client.wire, log)(sequence.from.highest).at(-1)?.seq ?? 0;
     const hasAll = (): true | undefined =>
-      !client.isConnected || (stretch.told.at(-1)?.seq ?? 0) >= last ? true : undefined;
-    await withinTime('the client has heard all', hasAll, 20_000).catch(() =>
-      late.push(`${client.wire} has not heard the end of the log`),
+      !client.isConnected || (sequence.lines.at(-1)?.seq ?? 0) >= last ? true : undefined;
+    await withinTime('the client has received all', hasAll, 20_000).catch(() =>
+      late.push(`${client.wire} has not received the end of the log`),
     );
   }
   return late;
 }
 
 /** Without a cursor, only bounds of the start number are known: one number between them must match. */
-function stretchProblem(
-  { from, told: all }: Stretch,
-  expected: (after: number) => readonly Told[],
+function sequenceProblem(
+  { from, lines: all }: LineSequence,
+  expected: (after: number) => readonly DoorLine[],
   { isComplete, last }: { readonly isComplete: boolean; readonly last: number },
 ): string | undefined {
   // Events after the log was read are not in it.
-  const told = all.filter(({ seq }) => seq <= last);
+  const received = all.filter(({ seq }) => seq <= last);
   let problem: string | undefined;
   // The first received line is a bound too.
-  const first = Math.min(from.highest, Math.max(from.lowest, (told[0]?.seq ?? Infinity) - 1));
+  const first = Math.min(from.highest, Math.max(from.lowest, (received[0]?.seq ?? Infinity) - 1));
   for (let after = first; after >= from.lowest; after -= 1) {
-    const found = difference(expected(after), told, { isComplete });
+    const found = difference(expected(after), received, { isComplete });
     if (found === undefined) return undefined;
     // The most likely number first.
     problem ??= found;
   }
-  return `${problem} (it hears after ${from.lowest}${from.lowest === from.highest ? '' : ` to ${from.highest}`})`;
+  return `${problem} (it starts after ${from.lowest}${from.lowest === from.highest ? '' : ` to ${from.highest}`})`;
 }
 
 /**
@@ -104,7 +107,7 @@ function stretchProblem(
  * The time of its join is known only roughly, so an approval that was settled about then may be included or not.
  */
 function questionProblem(
-  { from, asked }: Stretch,
+  { from, asked }: LineSequence,
   log: readonly PodEvent[],
   isComplete: boolean,
 ): string | undefined {

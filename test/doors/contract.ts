@@ -1,7 +1,7 @@
 import { doors } from '../../src/registry.ts';
 import type { WireName } from './clients/client.ts';
 import type { Daemon } from './daemon.ts';
-import { Room } from './room.ts';
+import { SharedSession } from './shared-session.ts';
 import type { Scenario } from './scenarios.ts';
 import { TABLE } from './table.ts';
 
@@ -20,15 +20,15 @@ export interface Part {
 const WATCHERS: readonly WireName[] = ['pod', 'pod plain', 'rpc', 'hld', 'tasks SSE', 'tasks WebSocket'];
 
 /** Runs a scenario once per door, concurrently, each in its own session. */
-export async function play(daemon: Daemon, scenario: Scenario): Promise<readonly Part[]> {
-  const restart = meeting(doors.length, async () => {
+export async function runOnEveryDoor(daemon: Daemon, scenario: Scenario): Promise<readonly Part[]> {
+  const restart = barrier(doors.length, async () => {
     await daemon.kill();
     await daemon.start();
   });
   return Promise.all(
     doors.map(async ({ name }) => {
       try {
-        return await playAt(daemon, scenario, name, restart.arrive);
+        return await runOnDoor(daemon, scenario, name, restart.arrive);
       } finally {
         await restart.leave();
       }
@@ -36,7 +36,7 @@ export async function play(daemon: Daemon, scenario: Scenario): Promise<readonly
   );
 }
 
-async function playAt(
+async function runOnDoor(
   daemon: Daemon,
   scenario: Scenario,
   door: string,
@@ -49,29 +49,30 @@ async function playAt(
   const acted = action === undefined || row.actions[action] !== undefined;
   const isPiped = scenario.hasPipes === true && row.wires.includes('rpc stdio');
   const wires: readonly WireName[] = isPiped ? [...WATCHERS, 'rpc stdio'] : WATCHERS;
-  const room = await Room.open(daemon, driver, wires, scenario.first);
+  const session = await SharedSession.open(daemon, driver, wires, scenario.first);
   try {
-    await scenario.run?.(room, room.client(acted ? driver : 'pod'), restart);
-    const { log, problems } = await room.settle();
-    const own = room.clients.filter(({ wire }) => row.wires.includes(wire));
+    await scenario.run?.(session, session.client(acted ? driver : 'pod'), restart);
+    const { log, problems } = await session.settle();
+    const own = session.clients.filter(({ wire }) => row.wires.includes(wire));
     const types = new Map(log.map(({ seq, type }) => [seq, type]));
     const words = new Map<string, Set<string>>();
     const note = (type: string, what: string): void => {
       words.set(type, (words.get(type) ?? new Set()).add(what.split(' ')[0] ?? ''));
     };
-    for (const { stretches } of own)
-      for (const { from, told, asked = [], withdrawn = 0 } of stretches) {
+    for (const { sequences } of own)
+      for (const { from, lines: received, asked = [], withdrawn = 0 } of sequences) {
         if (asked.length > 0) note('approval-request', 'extension_ui_request');
         if (withdrawn > 0) note('approval-response', 'extension_ui_request');
         // A client that joins in the middle receives start events late, with the next event.
-        if (from.highest <= 1) for (const { seq, what } of told) note(types.get(seq) ?? 'nothing', what);
+        if (from.highest <= 1) for (const { seq, what } of received) note(types.get(seq) ?? 'nothing', what);
       }
     return {
       door,
       acted,
       words,
       lines: own.reduce(
-        (sum, { stretches }) => sum + stretches.reduce((all, { told }) => all + told.length, 0),
+        (sum, { sequences }) =>
+          sum + sequences.reduce((all, { lines: received }) => all + received.length, 0),
         0,
       ),
       problems: [
@@ -87,14 +88,14 @@ async function playAt(
       ].map((problem) => `${scenario.name}, ${door}: ${problem}`),
     };
   } finally {
-    room.leave();
+    session.leave();
   }
 }
 
 /** Runs a function once all have arrived or left. */
-function meeting(
+function barrier(
   size: number,
-  happen: () => Promise<void>,
+  action: () => Promise<void>,
 ): { arrive: () => Promise<void>; leave: () => Promise<void> } {
   let expected = size;
   let arrived: (() => void)[] = [];
@@ -102,7 +103,7 @@ function meeting(
     if (arrived.length === 0 || arrived.length < expected) return;
     const all = arrived;
     arrived = [];
-    await happen();
+    await action();
     for (const go of all) go();
   };
   return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { doors } from '../../src/registry.ts';
-import { type Part, play } from './contract.ts';
+import { type Part, runOnEveryDoor } from './contract.ts';
 import { Daemon } from './daemon.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { FACTS, TABLE } from './table.ts';
@@ -21,7 +21,7 @@ describe('the door matrix', () => {
 
   for (const scenario of SCENARIOS)
     it(`${scenario.name}: every door matches the log`, { timeout: 120_000 }, async () => {
-      const played = await play(daemon, scenario);
+      const played = await runOnEveryDoor(daemon, scenario);
       parts.set(scenario.name, played);
       expect(played.flatMap(({ problems }) => problems)).toEqual([]);
     });

@@ -8,7 +8,7 @@ export type JsonLine = { readonly [key: string]: unknown };
 
 /** A connection that exchanges lines of JSON. An incomplete line is ignored. */
 export class LineLink {
-  readonly heard: JsonLine[] = [];
+  readonly received: JsonLine[] = [];
   isClosed = false;
   /** Called for every line, before waiting callers receive it. */
   onLine: (line: JsonLine) => void = () => {};
@@ -42,8 +42,8 @@ export class LineLink {
     let at = from ?? this.#taken;
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
-      for (; at < this.heard.length; at += 1) {
-        const line = this.heard[at];
+      for (; at < this.received.length; at += 1) {
+        const line = this.received[at];
         if (line === undefined || !fits(line)) continue;
         if (from === undefined) this.#taken = at + 1;
         return line;
@@ -64,7 +64,7 @@ export class LineLink {
   }
 
   tail(): string {
-    return JSON.stringify(this.heard.slice(-5)).slice(0, 2_000);
+    return JSON.stringify(this.received.slice(-5)).slice(0, 2_000);
   }
 
   /** Stops reading: sent data stays in the buffers. */
@@ -88,7 +88,7 @@ export class LineLink {
     for (const line of lines) {
       if (line === '') continue;
       const value = objectOf(JSON.parse(line));
-      this.heard.push(value);
+      this.received.push(value);
       this.onLine(value);
     }
     this.#wake();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PodEvent } from '../../src/pod/index.ts';
-import { askedFindings, findings, untilHeard } from './check.ts';
+import { askedFindings, findings, waitUntilReceived } from './check.ts';
 import type { WireName } from './clients/client.ts';
 import { Daemon } from './daemon.ts';
 import { brokenRules } from './invariants.ts';
@@ -120,7 +120,7 @@ async function settle(
   await schedule.gather();
   const log = await daemon.log(schedule.pod);
   const found = [
-    ...(await untilHeard(schedule.clients, log)),
+    ...(await waitUntilReceived(schedule.clients, log)),
     ...brokenRules(log, schedule.sent),
     ...schedule.clients.flatMap((client) => findings(client, log)),
     ...(await askedFindings(schedule.clients, log)),
@@ -154,8 +154,9 @@ async function quiet(schedule: Schedule, daemon: Daemon): Promise<void> {
 
 function countsOf({ plan, sent, clients }: Schedule, log: readonly PodEvent[]): Counts {
   const lines: Partial<Record<WireName, number>> = {};
-  for (const { wire, stretches } of clients)
-    lines[wire] = (lines[wire] ?? 0) + stretches.reduce((sum, { told }) => sum + told.length, 0);
+  for (const { wire, sequences } of clients)
+    lines[wire] =
+      (lines[wire] ?? 0) + sequences.reduce((sum, { lines: received }) => sum + received.length, 0);
   return {
     ...NO_COUNTS,
     actions: plan.steps.length + 1,

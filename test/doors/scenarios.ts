@@ -1,6 +1,6 @@
 import type { PodEvent } from '../../src/pod/index.ts';
 import type { DoorClient, Prompt, WireName } from './clients/client.ts';
-import type { Room } from './room.ts';
+import type { SharedSession } from './shared-session.ts';
 import type { Action } from './table.ts';
 
 /** A scenario that every door takes part in: acting if its protocol supports it, otherwise watching. */
@@ -12,7 +12,7 @@ export interface Scenario {
   /** Whether RPC mode is also watched over the pipes of a program; each is a process. */
   readonly hasPipes?: boolean;
   /** `actor` is the client of the acting door; `restart` kills the daemon and starts it again. */
-  readonly run?: (room: Room, actor: DoorClient, restart: () => Promise<void>) => Promise<void>;
+  readonly run?: (session: SharedSession, actor: DoorClient, restart: () => Promise<void>) => Promise<void>;
   /** What the log must contain at the end, besides what all doors sent. */
   readonly ends: (log: readonly PodEvent[]) => boolean;
 }
@@ -70,9 +70,9 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'approval allowed',
     action: 'decide',
     first: ASKS,
-    run: async (room, actor) => {
-      await room.untilState('waiting');
-      await room.decide(actor, 'approve');
+    run: async (session, actor) => {
+      await session.untilState('waiting');
+      await session.decide(actor, 'approve');
     },
     ends: (log) => settlements(log).join() === 'approved' && endsWith('finished')(log),
   },
@@ -81,9 +81,9 @@ export const SCENARIOS: readonly Scenario[] = [
     action: 'decide',
     hasPipes: true,
     first: ASKS,
-    run: async (room, actor) => {
-      await room.untilState('waiting');
-      await room.decide(actor, 'deny');
+    run: async (session, actor) => {
+      await session.untilState('waiting');
+      await session.decide(actor, 'deny');
     },
     ends: (log) => settlements(log).join() === 'denied' && endsWith('finished')(log),
   },
@@ -91,9 +91,9 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'approval withdrawn',
     action: 'withdraw',
     first: ASKS,
-    run: async (room, actor) => {
-      await room.untilState('waiting');
-      await room.expect(actor.cancel?.(), 'accepted');
+    run: async (session, actor) => {
+      await session.untilState('waiting');
+      await session.expect(actor.cancel?.(), 'accepted');
     },
     ends: (log) => settlements(log).join() === 'cancelled' && endsWith('cancelled')(log),
   },
@@ -101,9 +101,9 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'cancel',
     action: 'cancel',
     first: { text: `[[sim tool=bash args='{"command":"sleep 30"}']]`, hasTools: true },
-    run: async (room, actor) => {
-      await room.until('the call runs', ({ type }) => type === 'tool-start');
-      await room.expect(actor.cancel?.(), 'accepted');
+    run: async (session, actor) => {
+      await session.until('the call runs', ({ type }) => type === 'tool-start');
+      await session.expect(actor.cancel?.(), 'accepted');
     },
     ends: endsWith('cancelled'),
   },
@@ -111,10 +111,10 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'steer',
     action: 'steer',
     first: { text: asking('steered'), hasTools: true },
-    run: async (room, actor) => {
-      await room.untilState('waiting');
-      await room.expect(actor.steer?.(DECISION_TEXT), 'accepted');
-      await room.decide(room.client('pod'), 'approve');
+    run: async (session, actor) => {
+      await session.untilState('waiting');
+      await session.expect(actor.steer?.(DECISION_TEXT), 'accepted');
+      await session.decide(session.client('pod'), 'approve');
     },
     ends: (log) => log.some((event) => event.type === 'input' && event.origin === 'steer'),
   },
@@ -122,9 +122,9 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'queue',
     action: 'queue',
     first: SLOW,
-    run: async (room, actor) => {
-      await room.prompt(actor.queue, { text: DECISION_TEXT, hasTools: false });
-      await room.until('the second answer', ({ type }) => type === 'llm-end', 2);
+    run: async (session, actor) => {
+      await session.prompt(actor.queue, { text: DECISION_TEXT, hasTools: false });
+      await session.until('the second answer', ({ type }) => type === 'llm-end', 2);
     },
     ends: (log) => log.some(({ type }) => type === 'queued') && endsWith('finished')(log),
   },
@@ -132,9 +132,9 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'late client',
     action: 'late',
     first: SLOW,
-    run: async (room) => {
-      await room.until('text', isPiece);
-      await Promise.all(LATE.map((wire) => room.join(wire, false)));
+    run: async (session) => {
+      await session.until('text', isPiece);
+      await Promise.all(LATE.map((wire) => session.join(wire, false)));
     },
     ends: endsWith('finished'),
   },
@@ -142,11 +142,11 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'resume after a cut',
     action: 'resume',
     first: SLOW,
-    run: async (room) => {
-      await room.until('text', isPiece, 3);
-      for (const client of room.clients) client.cut();
-      await room.until('more text', isPiece, 8);
-      await Promise.all(room.clients.map((client) => client.connect()));
+    run: async (session) => {
+      await session.until('text', isPiece, 3);
+      for (const client of session.clients) client.cut();
+      await session.until('more text', isPiece, 8);
+      await Promise.all(session.clients.map((client) => client.connect()));
     },
     ends: endsWith('finished'),
   },
@@ -155,21 +155,21 @@ export const SCENARIOS: readonly Scenario[] = [
     action: 'resume',
     hasPipes: true,
     first: ENDLESS,
-    run: async (room, _, restart) => {
-      await room.until('text', isPiece, 3);
+    run: async (session, _, restart) => {
+      await session.until('text', isPiece, 3);
       await restart();
-      await Promise.all(room.clients.map((client) => client.connect()));
-      await room.prompt(room.client('pod').prompt, { text: DECISION_TEXT, hasTools: false });
-      await room.until('the next answer', ({ type }) => type === 'llm-end', 1);
+      await Promise.all(session.clients.map((client) => client.connect()));
+      await session.prompt(session.client('pod').prompt, { text: DECISION_TEXT, hasTools: false });
+      await session.until('the next answer', ({ type }) => type === 'llm-end', 1);
     },
     ends: (log) => outcomes(log).join() === 'interrupted,finished',
   },
   {
     name: 'slow client',
     first: { text: '[[sim deltas=300 size=1000 delay=0]]', hasTools: false },
-    run: async (room, actor) => {
+    run: async (session, actor) => {
       actor.pauseReading();
-      await room.untilState('idle');
+      await session.untilState('idle');
       actor.resumeReading();
     },
     ends: endsWith('finished'),
@@ -177,8 +177,9 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'malformed input',
     first: SLOW,
-    run: async (room, actor) => {
-      for (let choice = 0; choice < 7; choice += 1) await room.expect(actor.sendMalformed(choice), 'refused');
+    run: async (session, actor) => {
+      for (let choice = 0; choice < 7; choice += 1)
+        await session.expect(actor.sendMalformed(choice), 'refused');
     },
     ends: endsWith('finished'),
   },
@@ -186,11 +187,11 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'two clients on different doors',
     action: 'decide',
     first: ASKS,
-    run: async (room, actor) => {
-      await room.untilState('waiting');
-      const other = room.client(OTHERS[actor.wire] ?? 'pod');
+    run: async (session, actor) => {
+      await session.untilState('waiting');
+      const other = session.client(OTHERS[actor.wire] ?? 'pod');
       // Both decide concurrently: the first decision wins, and every client learns whose it was.
-      await Promise.all([room.decideOnce(actor, 'approve'), room.decideOnce(other, 'deny')]);
+      await Promise.all([session.decideOnce(actor, 'approve'), session.decideOnce(other, 'deny')]);
     },
     ends: (log) => settlements(log).length === 1 && endsWith('finished')(log),
   },
@@ -198,12 +199,12 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'interruption in mid-text',
     action: 'cancel',
     first: ENDLESS,
-    run: async (room, actor) => {
-      await room.until('text', isPiece, 3);
-      await room.expect(actor.cancel?.(), 'accepted');
-      await room.untilState('idle');
-      await room.prompt(room.client('pod').prompt, { text: DECISION_TEXT, hasTools: false });
-      await room.until('the next run ends', ({ type }) => type === 'run-end', 2);
+    run: async (session, actor) => {
+      await session.until('text', isPiece, 3);
+      await session.expect(actor.cancel?.(), 'accepted');
+      await session.untilState('idle');
+      await session.prompt(session.client('pod').prompt, { text: DECISION_TEXT, hasTools: false });
+      await session.until('the next run ends', ({ type }) => type === 'run-end', 2);
     },
     ends: (log) => outcomes(log).join() === 'cancelled,finished',
   },
@@ -211,12 +212,12 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'restart while an approval is pending',
     action: 'decide',
     first: ASKS,
-    run: async (room, actor, restart) => {
-      await room.untilState('waiting');
+    run: async (session, actor, restart) => {
+      await session.untilState('waiting');
       await restart();
-      await Promise.all(room.clients.map((client) => client.connect()));
-      await room.untilState('waiting');
-      await room.decide(actor, 'approve');
+      await Promise.all(session.clients.map((client) => client.connect()));
+      await session.untilState('waiting');
+      await session.decide(actor, 'approve');
     },
     ends: (log) => settlements(log).join() === 'approved' && endsWith('finished')(log),
   },

@@ -68,17 +68,17 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is rejected on 
     );
     client.send('{"method":"get_status","request_id":"p2"}\n');
     await client.waitFor(({ request_id: id }) => id === 'p2');
-    expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
+    expect(JSON.stringify(client.received[0])).toContain(LIMIT);
     other.send('{"method":"get_status","request_id":"o1"}\n');
     await other.waitFor(({ request_id: id }) => id === 'o1');
-    expect(JSON.stringify(other.heard)).not.toContain(LIMIT);
+    expect(JSON.stringify(other.received)).not.toContain(LIMIT);
   });
 
   test('rpc: an error response, and the connection stays usable', async () => {
     const client = await rpcClient();
     client.send(`{"id":${deep(levels)},"type":"get_state"}\n{"id":"r2","type":"get_state"}\n`);
     await client.waitFor(({ id }) => id === 'r2');
-    const refused = client.heard.find(({ success }) => success === false);
+    const refused = client.received.find(({ success }) => success === false);
     expect(refused).toMatchObject({ type: 'response', command: 'parse' });
     expect(String(refused?.error)).toContain(LIMIT);
   });
@@ -89,16 +89,16 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is rejected on 
       `{"jsonrpc":"2.0","method":"health","id":${deep(levels)}}\n{"jsonrpc":"2.0","method":"health","id":2}\n`,
     );
     await client.waitFor(({ id }) => id === 2);
-    expect(client.heard[0]).toMatchObject({ id: null, error: { code: -32600 } });
-    expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
+    expect(client.received[0]).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(JSON.stringify(client.received[0])).toContain(LIMIT);
   });
 
   test('daemon.sock: bad-request, and the connection stays usable', async () => {
     const client = await lines(target.control);
     client.send(`{"method":"status","params":{"a":${deep(levels)}}}\n{"method":"approvals"}\n`);
     await client.waitFor(({ result }) => result !== undefined);
-    expect(client.heard[0]).toMatchObject({ error: { code: 'bad-request' } });
-    expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
+    expect(client.received[0]).toMatchObject({ error: { code: 'bad-request' } });
+    expect(JSON.stringify(client.received[0])).toContain(LIMIT);
   });
 });
 
@@ -111,8 +111,8 @@ describe('findings of the fuzz test', () => {
       other.send('{"method":"get_status","request_id":3}\n');
       await client.waitFor(({ request_id: answered }) => answered === 2);
       await other.waitFor(({ request_id: answered }) => answered === 3);
-      expect(JSON.stringify(client.heard[0])).toContain('request_id must be a number, or text');
-      expect(other.heard).toHaveLength(1);
+      expect(JSON.stringify(client.received[0])).toContain('request_id must be a number, or text');
+      expect(other.received).toHaveLength(1);
     },
   );
 
@@ -136,7 +136,7 @@ describe('findings of the fuzz test', () => {
     const client = await rpcClient();
     client.send('{"id":1,"type":{"toString":1,"valueOf":2}}\n{"id":2,"type":"get_state"}\n');
     await client.waitFor(({ id }) => id === 2);
-    expect(client.heard.find(({ success }) => success === false)).toMatchObject({
+    expect(client.received.find(({ success }) => success === false)).toMatchObject({
       error: 'Unknown command: {"toString":1,"valueOf":2}',
     });
   });

@@ -6,7 +6,7 @@ type Line = { readonly [key: string]: unknown };
 /** A client that sends any bytes and reads JSON lines. */
 export class LineClient {
   readonly socket: Socket;
-  readonly heard: Line[] = [];
+  readonly received: Line[] = [];
   isClosed = false;
   #rest = '';
   #wake = (): void => {};
@@ -24,7 +24,7 @@ export class LineClient {
     socket.on('data', (text: string) => {
       const lines = (this.#rest + text).split('\n');
       this.#rest = lines.pop() ?? '';
-      for (const line of lines) if (line !== '') this.heard.push(JSON.parse(line) as Line);
+      for (const line of lines) if (line !== '') this.received.push(JSON.parse(line) as Line);
       this.#wake();
     });
     socket.on('close', () => {
@@ -41,14 +41,14 @@ export class LineClient {
   async waitFor(fits: (line: Line) => boolean, ms = 20_000): Promise<Line> {
     const deadline = Date.now() + ms;
     for (;;) {
-      const found = this.heard.find(fits);
+      const found = this.received.find(fits);
       if (found !== undefined) return found;
       if (this.isClosed)
-        throw new Error(`closed after ${JSON.stringify(this.heard.slice(-3)).slice(0, 500)}`);
+        throw new Error(`closed after ${JSON.stringify(this.received.slice(-3)).slice(0, 500)}`);
       const left = deadline - Date.now();
       if (left <= 0)
         throw new Error(
-          `no answer within ${ms} ms; heard ${JSON.stringify(this.heard.slice(-3)).slice(0, 500)}`,
+          `no answer within ${ms} ms; received ${JSON.stringify(this.received.slice(-3)).slice(0, 500)}`,
         );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);

@@ -8,13 +8,13 @@ import { handler, TextBlockCollector, Timeline, ToolCallCollector } from '../../
 /** Defects A to F of the original implementation, each reproduced with the provider's own frames. */
 describe('defects of the original implementation', () => {
   it('defect A: text of an API without block starts reaches handlers as start, deltas and stop', () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const { timeline, text } = collectors();
-    timeline.onTextBlock(handler('text-block', (event) => heard.push(event.type)));
+    timeline.onTextBlock(handler('text-block', (event) => received.push(event.type)));
     timeline.dispatchAll(
       decode(openaiChat, [chat({ content: 'Hel' }), chat({ content: 'lo' }), finished('stop')]),
     );
-    expect(heard).toEqual(['start', 'delta', 'delta', 'stop']);
+    expect(received).toEqual(['start', 'delta', 'delta', 'stop']);
     expect(text.takeCollected()).toEqual(['Hello']);
   });
 

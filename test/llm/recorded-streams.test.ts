@@ -130,9 +130,9 @@ function chatDelta(frame: JsonObject): JsonObject {
 function chatCalls(frames: readonly JsonObject[]) {
   const calls = new Map<unknown, { name: string; arguments: string }>();
   for (const part of frames.flatMap((frame) => arrayOf(chatDelta(frame).tool_calls)).map(objectOf)) {
-    const spoken = objectOf(part.function);
-    const call = calls.get(part.index) ?? { name: stringOf(spoken.name), arguments: '' };
-    calls.set(part.index, { ...call, arguments: call.arguments + stringOf(spoken.arguments) });
+    const functionPart = objectOf(part.function);
+    const call = calls.get(part.index) ?? { name: stringOf(functionPart.name), arguments: '' };
+    calls.set(part.index, { ...call, arguments: call.arguments + stringOf(functionPart.arguments) });
   }
   return [...calls.values()];
 }

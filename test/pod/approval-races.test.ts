@@ -13,7 +13,7 @@ import {
   type Receipt,
 } from '../../src/pod/index.ts';
 import { type Sim, startSim } from '../../src/sim/index.ts';
-import { killedCopy, obedient, turns, witness } from './resume-fixture.ts';
+import { killedCopy, scriptedModel, turns, recordingTool } from './resume-fixture.ts';
 import { logOf } from './resume-watchers.ts';
 import { ADA, agentsOn, BOB, Listener, promptCommand, scratch, hostFixture } from './fixture.ts';
 
@@ -31,7 +31,7 @@ class Ran {
 }
 
 async function hostOn(sim: Sim, directory: string, ran: Ran, approvals: DeadlinePolicy): Promise<Host> {
-  const tools = [witness((callId) => void ran.calls.push(callId))];
+  const tools = [recordingTool((callId) => void ran.calls.push(callId))];
   const host = await Host.open({ directory, agents: agentsOn(sim, { tools }), approvals });
   onTestFinished(() => host.shutdown().catch(() => {}));
   return host;
@@ -138,7 +138,7 @@ function expectConsent(log: readonly PodEvent[], ran: Ran): void {
 }
 
 const race = fc.record({
-  calls: fc.constantFrom('call witness {"a":1}', 'call witness {"a":1}\ncall witness {"b":2}'),
+  calls: fc.constantFrom('call record_call {"a":1}', 'call record_call {"a":1}\ncall record_call {"b":2}'),
   deciders: fc.array(decider, { minLength: 1, maxLength: 6 }),
   deadlineMs: fc.option(fc.constantFrom(2, 60), { nil: undefined, freq: 2 }),
   fallback: fc.constantFrom<'deny' | 'pause'>('deny', 'pause'),
@@ -148,7 +148,7 @@ const race = fc.record({
 
 describe('an approval', () => {
   it('is decided once under concurrent decisions, cancels and kills', async () => {
-    const sim = await startSim({ script: obedient });
+    const sim = await startSim({ script: scriptedModel });
     onTestFinished(() => sim.close());
     const counts = { races: 0, decided: 0, ran: 0 };
     await fc.assert(
@@ -187,7 +187,7 @@ describe('an approval', () => {
           await turns(killAfter);
           // From here on the first host runs in a separate copy; its earlier effects count.
           const copy = killedCopy(directory);
-          const told = [...attempts];
+          const attemptsBeforeKill = [...attempts];
           const ran = new Ran();
           ran.calls.push(...before.calls);
           const next = await hostOn(sim, copy, ran, policy);
@@ -198,7 +198,10 @@ describe('an approval', () => {
           );
           await finish(again);
           const log = await events(again);
-          expectOneDecision(log, [...told.filter(({ result }) => result.status === 'fulfilled'), ...tries]);
+          expectOneDecision(log, [
+            ...attemptsBeforeKill.filter(({ result }) => result.status === 'fulfilled'),
+            ...tries,
+          ]);
           expectConsent(log, ran);
           await Promise.all([...deciding, cancelling]);
           counts.ran += ran.calls.length;
@@ -214,7 +217,7 @@ describe('an approval', () => {
   });
 
   it('of a child also appears in its parent and is decided once in either, also across a kill', async () => {
-    const sim = await startSim({ script: obedient });
+    const sim = await startSim({ script: scriptedModel });
     onTestFinished(() => sim.close());
     await fc.assert(
       fc.asyncProperty(
@@ -228,7 +231,7 @@ describe('an approval', () => {
           const parent = await host.create({ cwd: scratch() });
           const child = await host.spawn(parent.id, { cwd: scratch() });
           const above = new Listener(parent, 0);
-          await child.handle(promptCommand('call witness {"a":1}'));
+          await child.handle(promptCommand('call record_call {"a":1}'));
           const { approval } = await above.waitForType('approval-request');
           expect(approval.podId).toBe(child.id);
           const attempts: Attempt[] = [];
@@ -244,7 +247,7 @@ describe('an approval', () => {
           } else {
             await turns(killAfter);
             const copy = killedCopy(directory);
-            const told = attempts.filter(({ result }) => result.status === 'fulfilled');
+            const attemptsBeforeKill = attempts.filter(({ result }) => result.status === 'fulfilled');
             const ran = new Ran();
             ran.calls.push(...before.calls);
             const next = await hostOn(sim, copy, ran, policy);
@@ -266,7 +269,7 @@ describe('an approval', () => {
               await events(childAgain),
               await events(parentAgain),
               approval,
-              [...told, ...tries],
+              [...attemptsBeforeKill, ...tries],
               ran,
             );
             await Promise.all(deciding);
@@ -298,11 +301,11 @@ describe('an approval', () => {
   }
 
   it('of a deleted child is cancelled in the parent', async () => {
-    const { host, cwd, reopen } = await hostFixture(obedient, { tools: [witness(() => {})] });
+    const { host, cwd, reopen } = await hostFixture(scriptedModel, { tools: [recordingTool(() => {})] });
     const parent = await host.create({ cwd });
     const child = await host.spawn(parent.id, { cwd });
     const above = new Listener(parent, 0);
-    await child.handle(promptCommand('call witness'));
+    await child.handle(promptCommand('call record_call'));
     const { approval } = await above.waitForType('approval-request');
     await host.shutdown();
     const next = await reopen();
@@ -336,12 +339,12 @@ describe('an approval', () => {
 
   it('survives a shutdown of the host, and the run resumes after the decision', async () => {
     const ran = new Ran();
-    const { host, cwd, reopen } = await hostFixture(obedient, {
-      tools: [witness((callId) => void ran.calls.push(callId))],
+    const { host, cwd, reopen } = await hostFixture(scriptedModel, {
+      tools: [recordingTool((callId) => void ran.calls.push(callId))],
     });
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(promptCommand('call witness'));
+    await pod.handle(promptCommand('call record_call'));
     const { approval } = await listener.waitForType('approval-request');
     await host.shutdown();
     const again = (await reopen()).pod(pod.id);
@@ -363,7 +366,7 @@ describe('an approval', () => {
   };
 
   it('with changed arguments is checked again, and stays pending if they are forbidden', async () => {
-    const { host, cwd } = await hostFixture(obedient, ASK_BASH);
+    const { host, cwd } = await hostFixture(scriptedModel, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
     await pod.handle(promptCommand('call bash {"command":"touch one"}'));
@@ -391,7 +394,7 @@ describe('an approval', () => {
   });
 
   it('can be denied with any changed arguments', async () => {
-    const { host, cwd } = await hostFixture(obedient, ASK_BASH);
+    const { host, cwd } = await hostFixture(scriptedModel, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
     await pod.handle(promptCommand('call bash {"command":"touch one"}'));
@@ -406,7 +409,7 @@ describe('an approval', () => {
   });
 
   it('never runs with forbidden arguments, also after a restart', async () => {
-    const { host, cwd, reopen } = await hostFixture(obedient, ASK_BASH);
+    const { host, cwd, reopen } = await hostFixture(scriptedModel, ASK_BASH);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
     await pod.handle(promptCommand('call bash {"command":"touch one"}'));
@@ -429,12 +432,12 @@ describe('an approval', () => {
 
   it('that is remembered for the session applies to later calls of this pod only', async () => {
     const ran = new Ran();
-    const { host, cwd, reopen } = await hostFixture(obedient, {
-      tools: [witness((callId) => void ran.calls.push(callId))],
+    const { host, cwd, reopen } = await hostFixture(scriptedModel, {
+      tools: [recordingTool((callId) => void ran.calls.push(callId))],
     });
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(promptCommand('call witness {"a":1}'));
+    await pod.handle(promptCommand('call record_call {"a":1}'));
     const { approval } = await listener.waitForType('approval-request');
     const { approvalId } = approval;
     await pod.handle({ type: 'decide', approvalId, decision: 'approve', remember: 'session' }, BOB);
@@ -443,27 +446,30 @@ describe('an approval', () => {
     const next = await reopen();
     const again = next.pod(pod.id);
     const later = new Listener(again, listener.lastSeq);
-    await again.handle(promptCommand('call witness {"b":2}'));
+    await again.handle(promptCommand('call record_call {"b":2}'));
     await later.waitForType('run-end');
     expect(asksIn(later.events)).toEqual([]);
     expect(ran.calls).toHaveLength(2);
     const other = await next.create({ cwd });
     const elsewhere = new Listener(other, 0);
-    await other.handle(promptCommand('call witness {"c":3}'));
+    await other.handle(promptCommand('call record_call {"c":3}'));
     await elsewhere.waitForType('approval-request');
     expect(ran.calls).toHaveLength(2);
   });
 
   it('that a client requested does not apply to a call of the model with the same id', async () => {
     const ran = new Ran();
-    const { host, cwd } = await hostFixture([{ parts: [{ toolCall: { id: 'guessed', name: 'witness' } }] }], {
-      tools: [witness((callId) => void ran.calls.push(callId))],
-    });
+    const { host, cwd } = await hostFixture(
+      [{ parts: [{ toolCall: { id: 'guessed', name: 'record_call' } }] }],
+      {
+        tools: [recordingTool((callId) => void ran.calls.push(callId))],
+      },
+    );
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
     const { approvalId = '' } = await pod.handle({
       type: 'ask',
-      tool: 'witness',
+      tool: 'record_call',
       arguments: '{}',
       callId: 'guessed',
     });
@@ -477,10 +483,10 @@ describe('an approval', () => {
   });
 
   it('that is pending lets a prompt be queued, before and after a restart', async () => {
-    const { host, cwd, reopen } = await hostFixture(obedient, { tools: [witness(() => {})] });
+    const { host, cwd, reopen } = await hostFixture(scriptedModel, { tools: [recordingTool(() => {})] });
     const pod = await host.create({ cwd });
     const listener = new Listener(pod, 0);
-    await pod.handle(promptCommand('call witness'));
+    await pod.handle(promptCommand('call record_call'));
     const { approvalId } = (await listener.waitForType('approval-request')).approval;
     const first = await pod.handle({ ...promptCommand('one'), whenBusy: 'queue' });
     await host.shutdown();
@@ -495,13 +501,13 @@ describe('an approval', () => {
   it('that expires is denied, or pauses the run, which can request it again', async () => {
     for (const fallback of ['deny', 'pause'] as const) {
       const ran = new Ran();
-      const { host, cwd } = await hostFixture(obedient, {
-        tools: [witness((callId) => void ran.calls.push(callId))],
+      const { host, cwd } = await hostFixture(scriptedModel, {
+        tools: [recordingTool((callId) => void ran.calls.push(callId))],
         approvals: { deadlineMs: 5, fallback },
       });
       const pod = await host.create({ cwd });
       const listener = new Listener(pod, 0);
-      await pod.handle(promptCommand('call witness'));
+      await pod.handle(promptCommand('call record_call'));
       const { approvalId } = await listener.waitForType('approval-response');
       expect(responsesIn(listener.events, approvalId)).toMatchObject([{ status: 'expired' }]);
       const { outcome } = await listener.waitForType('run-end');

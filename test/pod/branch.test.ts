@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resting } from './crash/pod-reader.ts';
+import { idleSnapshot } from './crash/pod-reader.ts';
 import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 it('branching to an entry that a compaction kept loads its full history, also after a reopen', async () => {
@@ -11,14 +11,14 @@ it('branching to an entry that a compaction kept loads its full history, also af
   const listener = new Listener(pod, 0);
   for (const text of ['one', 'two']) {
     await pod.handle(promptCommand(text), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
   }
   const before = await pod.snapshot();
   const answers = listener.events.filter(({ type }) => type === 'llm-end');
   const kept = answers.at(-1)?.entryId ?? '';
   for (let times = 0; times < 2; times += 1) {
     await pod.handle({ type: 'compact' }, ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
   }
   await host.shutdown();
   const again = (await reopen()).pod(pod.id);

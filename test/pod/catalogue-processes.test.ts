@@ -198,9 +198,10 @@ describe('two processes that append while a third compacts the file', () => {
     async ({ rows, perTurn, exchanges }) => {
       const path = newPath();
       const template = rowOf('');
-      const compactor = new Voice('compactor.js', [path, template, null]);
+      const compactor = new ChildProgram('compactor.js', [path, template, null]);
       const writers = ['a', 'b'].map(
-        (name) => new Voice('writer.js', [path, template, Number.MAX_SAFE_INTEGER, name, rows, perTurn]),
+        (name) =>
+          new ChildProgram('writer.js', [path, template, Number.MAX_SAFE_INTEGER, name, rows, perTurn]),
       );
       const reader = await opened(path);
       while (compactor.lines.length < exchanges) {
@@ -208,11 +209,11 @@ describe('two processes that append while a third compacts the file', () => {
         await reader.refresh();
       }
       // Close this one first: it can replace the file faster than the others read it again.
-      const said = await compactor.end();
+      const output = await compactor.end();
       const states = (await Promise.all(writers.map((writer) => writer.end()))).map((lines) =>
         Number(lines[0]),
       );
-      expect(new Set(said)).toEqual(new Set(['exchanged']));
+      expect(new Set(output)).toEqual(new Set(['exchanged']));
 
       const last = ['a', 'b'].flatMap((name, which) =>
         Array.from({ length: rows }, (_, n) => [`${name}-${n}`, states[which]] as const),
@@ -224,18 +225,18 @@ describe('two processes that append while a third compacts the file', () => {
       expect(statesIn(reader.list())).toEqual(new Map(last));
       expect(reader.badLines).toBe(0);
       console.log(
-        `catalogue: ${said.length} exchanges while two processes put ${states.join(' and ')} states`,
+        `catalogue: ${output.length} exchanges while two processes put ${states.join(' and ')} states`,
       );
     },
   );
 });
 
 /** A process that works until its stdin ends, and its output. */
-class Voice {
+class ChildProgram {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
   readonly #closed: Promise<void>;
-  #heard: () => void = () => {};
+  #onLine: () => void = () => {};
 
   constructor(script: string, args: readonly unknown[]) {
     const child = spawn(process.execPath, [join(built, script), JSON.stringify(args)], {
@@ -244,7 +245,7 @@ class Voice {
     this.#child = child;
     createInterface({ input: child.stdout }).on('line', (line) => {
       this.lines.push(line);
-      this.#heard();
+      this.#onLine();
     });
     this.#closed = new Promise((done) => child.on('close', () => done()));
     onTestFinished(() => {
@@ -254,7 +255,7 @@ class Voice {
 
   /** Resolves with its next line, or when it has exited. */
   async nextLine(): Promise<void> {
-    await Promise.race([new Promise<void>((heard) => (this.#heard = heard)), this.#closed]);
+    await Promise.race([new Promise<void>((resolve) => (this.#onLine = resolve)), this.#closed]);
     expect(this.#child.exitCode).toBeNull();
   }
 

@@ -8,11 +8,11 @@ describe('a listener for changes', () => {
   it('can watch a pod from the change on without missing an event', async () => {
     const { host, cwd } = await hostFixture([textAnswer('one'), textAnswer('two')]);
     const changes: Change[] = [];
-    const heard: Listener[] = [];
+    const listeners: Listener[] = [];
     const forget = host.sessions.onChange((change) => {
       changes.push(change);
       // All events of a new pod are new; of a known pod, those that were not published yet.
-      if (changes.length === 1) heard.push(new Listener(host.pod(change.id), 0));
+      if (changes.length === 1) listeners.push(new Listener(host.pod(change.id), 0));
     });
     const pod = await host.create({ cwd });
     const before = await pod.snapshot();
@@ -20,8 +20,8 @@ describe('a listener for changes', () => {
     await pod.handle(promptCommand('go'), ADA);
     await all.waitFor((event) => event.type === 'state' && event.state === 'idle');
     const isIdle = (event: PodEvent) => event.type === 'state' && event.state === 'idle';
-    await heard[0]?.waitFor(isIdle);
-    expect(heard[0]?.events).toEqual(all.events);
+    await listeners[0]?.waitFor(isIdle);
+    expect(listeners[0]?.events).toEqual(all.events);
     expect(changes.map(({ before: row }) => row?.state).slice(0, 2)).toEqual([undefined, 'idle']);
     expect(changes.every(({ id, last, told }) => id === pod.id && told <= last)).toBe(true);
     expect(changes.at(-1)?.last).toBeGreaterThan(before.seq);

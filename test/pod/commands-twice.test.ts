@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
 import type { Caller, Host, Pod, PodCommand, PodEvent, Receipt } from '../../src/pod/index.ts';
-import { killedCopy, obedient, turns, witness } from './resume-fixture.ts';
+import { killedCopy, scriptedModel, turns, recordingTool } from './resume-fixture.ts';
 import { logOf } from './resume-watchers.ts';
 import { ADA, BOB, Listener, promptCommand, type HostFixture, hostFixture } from './fixture.ts';
 
@@ -37,7 +37,7 @@ const stalled = async ({ pod, listener }: Scenario): Promise<void> => {
   await listener.waitForType('block-delta');
 };
 const asked = async ({ pod, listener }: Scenario): Promise<string> => {
-  await pod.handle(promptCommand('call witness'));
+  await pod.handle(promptCommand('call record_call'));
   return (await listener.waitForType('approval-request')).approval.approvalId;
 };
 const called = async ({ pod, listener }: Scenario): Promise<string> => {
@@ -145,7 +145,7 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
   close: { set: async () => ({ type: 'close' }), effect: is('closed') },
 };
 
-const OPTIONS = { tools: [witness(() => {})] };
+const OPTIONS = { tools: [recordingTool(() => {})] };
 const KEYED: Caller = { ...ADA, key: 'k' };
 
 async function scenarioOn({ host, cwd }: HostFixture): Promise<Scenario> {
@@ -166,7 +166,7 @@ function otherThan({ other }: Case, command: PodCommand): PodCommand {
 
 describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
   it('takes effect once when it is sent twice, concurrently and later, and returns the same receipt', async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const scenario = await scenarioOn(fixture);
     const command = await one.set(scenario);
     const before = await effects(scenario.pod, one.effect);
@@ -178,7 +178,7 @@ describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
   });
 
   it('takes effect once across a kill and a shutdown, and returns the same receipt', async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const scenario = await scenarioOn(fixture);
     const command = await one.set(scenario);
     const before = await effects(scenario.pod, one.effect);
@@ -195,7 +195,7 @@ describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
   });
 
   it("is rejected with other content, and independent of another caller's same key", async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const scenario = await scenarioOn(fixture);
     const command = await one.set(scenario);
     await scenario.pod.handle(command, KEYED);
@@ -215,7 +215,7 @@ describe.each(Object.entries(CASES))('%s with an idempotency key', (_, one) => {
 
 describe('idempotency keys', () => {
   it('may be reused for a rejected command', async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const { pod, listener } = await scenarioOn(fixture);
     await pod.handle(STALLED);
     await expect(pod.handle(promptCommand('second'), KEYED)).rejects.toMatchObject({ code: 'conflict' });
@@ -227,14 +227,14 @@ describe('idempotency keys', () => {
   });
 
   it('match a command regardless of the order of its fields', async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const { pod } = await scenarioOn(fixture);
     const receipt = await pod.handle({ type: 'ask', tool: 'x', arguments: '{}', title: 't' }, KEYED);
     expect(await pod.handle({ title: 't', arguments: '{}', tool: 'x', type: 'ask' }, KEYED)).toEqual(receipt);
   });
 
   it('give repeated commands one effect in any order, also with a kill in between', async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const commands: readonly PodCommand[] = [
       { ...promptCommand('hello'), whenBusy: 'queue' },
       { type: 'steer', content: text('a') },
@@ -291,7 +291,7 @@ describe('idempotency keys', () => {
   });
 
   it('run a real shell command once', async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const { pod, listener } = await scenarioOn(fixture);
     const command: PodCommand = { type: 'shell', command: 'echo ran >> ran' };
     await Promise.all([pod.handle(command, KEYED), pod.handle(command, KEYED)]);
@@ -315,11 +315,11 @@ describe('idempotency keys', () => {
   });
 
   it('also apply to a decision in the parent', async () => {
-    const fixture = await hostFixture(obedient, OPTIONS);
+    const fixture = await hostFixture(scriptedModel, OPTIONS);
     const parent = await fixture.host.create({ cwd: fixture.cwd });
     const child = await fixture.host.spawn(parent.id, { cwd: fixture.cwd });
     const above = new Listener(parent, 0);
-    await child.handle(promptCommand('call witness'));
+    await child.handle(promptCommand('call record_call'));
     const { approvalId } = (await above.waitForType('approval-request')).approval;
     const command: PodCommand = { type: 'decide', approvalId, decision: 'approve' };
     const receipt = await parent.handle(command, KEYED);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { textContent } from '../../src/llm/index.ts';
 import { type Files, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
-import { resting } from './crash/pod-reader.ts';
+import { idleSnapshot } from './crash/pod-reader.ts';
 import { copyFiles, filesOf } from './crash/power-cut.ts';
 import { ADA, Listener, promptCommand, scratch, hostFixture } from './fixture.ts';
 
@@ -23,7 +23,7 @@ describe("a person's shell command that a kill interrupts", () => {
     });
     const pod = await host.create({ cwd });
     await pod.handle(promptCommand('hello'), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
     const listener = new Listener(pod);
     await pod.handle({ type: 'shell', command: 'echo begun && sleep 30' }, ADA);
     await listener.waitForType('shell-update');
@@ -34,7 +34,7 @@ describe("a person's shell command that a kill interrupts", () => {
       const seen: unknown[] = [];
       for (let times = 0; times < 3; times += 1) {
         const again = await reopen({ files: filesOf(then, new Set()) });
-        const { items, shells } = await resting(again.pod(pod.id));
+        const { items, shells } = await idleSnapshot(again.pod(pod.id));
         expect(shells).toEqual([]);
         seen.push(items.slice(2));
         // Closed the first time, killed the second.

@@ -3,8 +3,8 @@ import { messageOf, PolypodError } from '../../src/base/index.ts';
 import { Host, type PodEvent, type Snapshot } from '../../src/pod/index.ts';
 import { type Sim, startSim } from '../../src/sim/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
-import { foldedProblems } from './crash/snapshot-differences.ts';
-import { logAfter, resting } from './crash/pod-reader.ts';
+import { snapshotDifferences } from './crash/snapshot-differences.ts';
+import { logAfter, idleSnapshot } from './crash/pod-reader.ts';
 import { filesOf } from './crash/power-cut.ts';
 import { ADA, agentsOn, promptCommand } from './fixture.ts';
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const pod = await host.create({ cwd: '/projects' });
   for (const text of ['one', 'two', 'three']) {
     await pod.handle(promptCommand(text), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
   }
   // One event with several entries.
   await pod.handle({ type: 'configure', set: { name: 'four', thinking: 'low', archived: true } }, ADA);
@@ -63,13 +63,13 @@ async function outcomeOf(contents: Contents): Promise<Outcome> {
     const snapshot = await pod.snapshot();
     if (!isBeginning(snapshot.items, kept.snapshot.items))
       return 'WRONG: its conversation never was like this';
-    const heard = await logAfter(pod, 0, snapshot.seq).catch(located);
-    const known = heard.events.filter(({ seq }) => seq <= kept.snapshot.seq);
-    if (!isBeginning(known, kept.events)) return 'WRONG: these events were never told';
-    const [problem] = heard.gap === undefined ? foldedProblems(heard.events, snapshot) : [];
+    const received = await logAfter(pod, 0, snapshot.seq).catch(located);
+    const known = received.events.filter(({ seq }) => seq <= kept.snapshot.seq);
+    if (!isBeginning(known, kept.events)) return 'WRONG: these events were never received';
+    const [problem] = received.gap === undefined ? snapshotDifferences(received.events, snapshot) : [];
     if (problem !== undefined) return `WRONG: ${problem}`;
     await pod.handle(promptCommand('again'), ADA);
-    const { items } = await resting(pod);
+    const { items } = await idleSnapshot(pod);
     return items.length === snapshot.items.length + 2 ? 'opens' : 'WRONG: it does not continue';
   } catch (thrown) {
     if (thrown instanceof PolypodError && LOCATED.test(thrown.message)) return 'refused';

@@ -47,8 +47,8 @@ describe('a process that is killed at any boundary', () => {
             for (const id of Object.values(ids)) {
               const pi = SessionManager.open(join(directory, 'sessions', `${id}.jsonl`));
               expect(pi.getSessionId()).toBe(id);
-              const said = JSON.stringify(pi.buildSessionContext().messages);
-              expect(said).toContain('note last-');
+              const messages = JSON.stringify(pi.buildSessionContext().messages);
+              expect(messages).toContain('note last-');
               openedByPi += 1;
             }
           },

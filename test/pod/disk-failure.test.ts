@@ -6,7 +6,7 @@ import { startSim, type SimRequest } from '../../src/sim/index.ts';
 import type { Files, OpenFile } from '../../src/store/index.ts';
 import { defineTool, textOutput } from '../../src/tools/index.ts';
 import { type Fault, FaultyFiles } from '../store/faulty-files.ts';
-import { logAfter, resting } from './crash/pod-reader.ts';
+import { logAfter, idleSnapshot } from './crash/pod-reader.ts';
 import { filesOf } from './crash/power-cut.ts';
 import { SessionText } from './crash/session-text.ts';
 import { ADA, agentsOn, Listener, promptCommand, scratch } from './fixture.ts';
@@ -137,7 +137,7 @@ async function scenario(): Promise<Scenario> {
   const pods = await Promise.all([host.create({ cwd: scratch() }), host.create({ cwd: scratch() })]);
   for (const pod of pods) {
     await pod.handle(promptCommand('hello'), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
   }
   return { disk, host, pod: pods[0], other: pods[1], failures, called, release, open };
 }
@@ -145,7 +145,7 @@ async function scenario(): Promise<Scenario> {
 /** A prompt and its answer. */
 async function saysSomething(pod: Pod, text: string): Promise<void> {
   await pod.handle(promptCommand(text), ADA);
-  const { items, lastRun } = await resting(pod);
+  const { items, lastRun } = await idleSnapshot(pod);
   expect(lastRun?.outcome.status).toBe('finished');
   expect(items).toContainEqual({ type: 'message', role: 'user', content: textContent(text) });
 }
@@ -207,7 +207,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     await saysSomething(other, 'and you?');
 
     disk.heal();
-    const { items, lastRun } = await resting(pod);
+    const { items, lastRun } = await idleSnapshot(pod);
     expect(lastRun?.outcome.status).toBe('interrupted');
     expect(items.filter(({ type }) => type === 'tool-result')).toHaveLength(1);
     expect(called).toEqual(['toolu_1']);
@@ -229,7 +229,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     const text = new SessionText(after.contentOf(`/data/sessions/${pod.id}.jsonl`).toString());
     expect(text.problems).toEqual([]);
     expect(await host.pod(pod.id).handle(command, keyed)).toEqual(receipt);
-    expect(text.timesSaid('remember me')).toBe(1);
+    expect(text.countUserMessages('remember me')).toBe(1);
   });
 
   it('for new pods and forks: they are rejected and leave no files', async () => {

@@ -68,9 +68,9 @@ test('a pod with a session is not discarded, and one that is being moved to the 
 
 test('the future file of a new pod belongs to that pod', async () => {
   const { host, cwd } = await hostFixture([]);
-  const wish = { cwd, lazy: true, file: () => join(cwd, 'new.jsonl') };
-  const pod = await host.create(wish);
-  expect((await host.create(wish)).id).toBe(pod.id);
+  const options = { cwd, lazy: true, file: () => join(cwd, 'new.jsonl') };
+  const pod = await host.create(options);
+  expect((await host.create(options)).id).toBe(pod.id);
 });
 
 test('a pod whose file cannot be created does not exist', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { obedient, turns, witness } from './resume-fixture.ts';
+import { scriptedModel, turns, recordingTool } from './resume-fixture.ts';
 import { Listener, promptCommand, hostFixture } from './fixture.ts';
 
 const STALLED = promptCommand('go\n[[sim deltas=20 fault=stall after=3]]');
@@ -16,7 +16,7 @@ function contents(directory: string): Readonly<Record<string, string>> {
 
 describe('a host', () => {
   it('unloads the least recently used idle pod when another one is needed', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { pods: 2 } });
+    const { host, cwd } = await hostFixture(scriptedModel, { limits: { pods: 2 } });
     const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
     const snapshots = await Promise.all(pods.map((pod) => pod.snapshot()));
     while (host.usage.pods > 2) await turns(1);
@@ -28,7 +28,7 @@ describe('a host', () => {
   });
 
   it('rejects another pod while all are in use, and loads it once one is idle', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { pods: 2 } });
+    const { host, cwd } = await hostFixture(scriptedModel, { limits: { pods: 2 } });
     const [first, second, third] = [
       await host.create({ cwd }),
       await host.create({ cwd }),
@@ -51,14 +51,14 @@ describe('a host', () => {
   });
 
   it('loads a pod while another one is being unloaded', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { pods: 1 } });
+    const { host, cwd } = await hostFixture(scriptedModel, { limits: { pods: 1 } });
     const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
     for (let round = 0; round < 5; round += 1)
       for (const pod of pods) expect((await pod.snapshot()).id).toBe(pod.id);
   });
 
   it('rejects a run above the limit, and starts a queued one when a slot is free', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { runs: 1 } });
+    const { host, cwd } = await hostFixture(scriptedModel, { limits: { runs: 1 } });
     const [first, second] = [await host.create({ cwd }), await host.create({ cwd })];
     await first.handle(STALLED);
     expect(host.usage.runs).toBe(1);
@@ -77,7 +77,7 @@ describe('a host', () => {
   });
 
   it('rejects a message when the queue is full', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { queue: 2 } });
+    const { host, cwd } = await hostFixture(scriptedModel, { limits: { queue: 2 } });
     const pod = await host.create({ cwd });
     await pod.handle(STALLED);
     await pod.handle({ type: 'steer', content: text('one') });
@@ -94,7 +94,7 @@ describe('a host', () => {
   });
 
   it('opens no pod after shutdown', async () => {
-    const { host, cwd } = await hostFixture(obedient);
+    const { host, cwd } = await hostFixture(scriptedModel);
     const pod = await host.create({ cwd });
     await host.shutdown();
     const refusal = { code: 'conflict', message: 'the host is shut down: open it again' };
@@ -107,10 +107,10 @@ describe('a host', () => {
 describe('a queued prompt', () => {
   it('starts when the paused run before it is cancelled, also after a restart', async () => {
     for (const isReopened of [false, true]) {
-      const { host, cwd, reopen } = await hostFixture(obedient, { tools: [witness(() => {})] });
+      const { host, cwd, reopen } = await hostFixture(scriptedModel, { tools: [recordingTool(() => {})] });
       const pod = await host.create({ cwd });
       const listener = new Listener(pod, 0);
-      await pod.handle(promptCommand('call witness'));
+      await pod.handle(promptCommand('call record_call'));
       const { approvalId } = (await listener.waitForType('approval-request')).approval;
       const { queueId } = await pod.handle({ ...promptCommand('later'), whenBusy: 'queue' });
       let again = pod;
@@ -148,7 +148,7 @@ describe('a closed pod', () => {
   });
 
   it('performs commands accepted before the close, rejects later ones, and leaves no run', async () => {
-    const { host, cwd } = await hostFixture(obedient);
+    const { host, cwd } = await hostFixture(scriptedModel);
     for (let pause = 0; pause < 25; pause += 1) {
       const pod = await host.create({ cwd });
       const prompting = pod.handle(promptCommand('hello'));
@@ -174,7 +174,7 @@ describe('a closed pod', () => {
 
 describe('an idle pod', () => {
   it('is unloaded and loaded again without a change to its files', async () => {
-    const { host, cwd, directory } = await hostFixture(obedient, { hibernateAfterMs: 0 });
+    const { host, cwd, directory } = await hostFixture(scriptedModel, { hibernateAfterMs: 0 });
     const pod = await host.create({ cwd, settings: { name: 'sleepy' } });
     const listener = new Listener(pod, 0);
     await pod.handle(promptCommand('hello'));
@@ -201,8 +201,8 @@ describe('an idle pod', () => {
   });
 
   it('is not idle with a watcher, an active run, a pending deadline, or a prompt that waits for a slot', async () => {
-    const { host, cwd } = await hostFixture(obedient, {
-      ...{ hibernateAfterMs: 0, limits: { runs: 1 }, tools: [witness(() => {})] },
+    const { host, cwd } = await hostFixture(scriptedModel, {
+      ...{ hibernateAfterMs: 0, limits: { runs: 1 }, tools: [recordingTool(() => {})] },
     });
     const [watched, runs, asks, waits, idle] = [
       await host.create({ cwd }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodCommand } from '../../src/pod/index.ts';
 import { readCommand } from '../../src/pod/index.ts';
-import { obedient, witness } from './resume-fixture.ts';
+import { scriptedModel, recordingTool } from './resume-fixture.ts';
 import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 const text = (words: string) => [{ type: 'text' as const, text: words }];
@@ -12,7 +12,7 @@ type Scenario = (pod: Pod, listener: Listener) => Promise<unknown>;
 const idle: Scenario = async () => {};
 const running: Scenario = (pod) => pod.handle(STALLED);
 const waiting: Scenario = async (pod, listener) => {
-  await pod.handle(promptCommand('call witness'));
+  await pod.handle(promptCommand('call record_call'));
   await listener.waitForType('approval-request');
 };
 const paused: Scenario = async (pod, listener) => {
@@ -96,7 +96,7 @@ describe('a command in the wrong state', () => {
   it.each(WRONG_STATE)(
     '%s is rejected, changes nothing, and reports what to do',
     async (_, set, command, code, message) => {
-      const { host, cwd } = await hostFixture(obedient, { tools: [witness(() => {})] });
+      const { host, cwd } = await hostFixture(scriptedModel, { tools: [recordingTool(() => {})] });
       const pod = await host.create({ cwd });
       const listener = new Listener(pod, 0);
       await set(pod, listener);
@@ -110,7 +110,7 @@ describe('a command in the wrong state', () => {
   );
 
   it('rejects an unavailable model before it is selected', async () => {
-    const { host, cwd } = await hostFixture(obedient, {
+    const { host, cwd } = await hostFixture(scriptedModel, {
       agent: {
         model: async () => {
           throw new Error('no key for it');

@@ -14,7 +14,7 @@ export { turns } from './resume-random.ts';
  * A scripted model: `call <tool> <arguments>` on its own line calls that tool, and all other lines are repeated. After the
  * results it answers `done`.
  */
-export function obedient({ messages }: SimRequest): Answer {
+export function scriptedModel({ messages }: SimRequest): Answer {
   const last = messages.at(-1);
   if (last === undefined || last.role !== 'user') return { parts: [{ text: 'done' }] };
   const lines = last.text.split('\n').filter((line) => line !== '' && !line.startsWith('[['));
@@ -30,15 +30,15 @@ function partOf(line: string): Part {
 }
 
 /** A tool that the policy treats as changing something, so it needs approval. Reports when it runs. */
-export function witness(ran: (callId: string, input: unknown) => void | Promise<void>): Tool {
+export function recordingTool(ran: (callId: string, input: unknown) => void | Promise<void>): Tool {
   return {
-    name: 'witness',
-    description: 'Is seen to run.',
+    name: 'record_call',
+    description: 'Records its calls.',
     parameters: { type: 'object' },
     parallel: true,
     prepare: (input) => ({
       access: [{ type: 'foreign', readOnly: false }],
-      title: 'witness',
+      title: 'record_call',
       run: async ({ callId, update }) => {
         update('about to');
         await ran(callId, input);

@@ -4,7 +4,7 @@ import type { Pod, PodEvent } from '../../src/pod/index.ts';
 import { type Random, turns } from './resume-random.ts';
 
 /** What a watcher received over all its connections. */
-export type Told =
+export type Received =
   | { readonly type: 'events'; readonly events: readonly PodEvent[] }
   | { readonly type: 'snapshot'; readonly seq: number; readonly reason: 'joined' | 'gap' };
 
@@ -17,10 +17,10 @@ interface Cuts {
  * Watches a pod as a bad client does: it is slow, it stops, it is disconnected, and it resumes after the last number. Ends with
  * the signal.
  */
-export async function watchBadly(
+export async function watchUnreliably(
   pod: Pod,
   from: number | undefined,
-  tell: (told: Told) => void,
+  onReceived: (received: Received) => void,
   { random, cuts, signal }: { readonly random: Random; readonly cuts: Cuts; readonly signal: AbortSignal },
 ): Promise<void> {
   // Each connection adds a listener.
@@ -34,11 +34,11 @@ export async function watchBadly(
         if (step.type === 'snapshot') {
           const { seq } = step.snapshot;
           after = seq;
-          tell({ type: 'snapshot', seq, reason: step.reason });
+          onReceived({ type: 'snapshot', seq, reason: step.reason });
         } else if (step.type === 'events') {
           const { events, lastSeq } = step.batch;
           after = lastSeq;
-          tell({ type: 'events', events });
+          onReceived({ type: 'events', events });
         }
         taken += 1;
         if (taken > patience) break;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
 import type { Pod, PodEvent, Watched } from '../../src/pod/index.ts';
-import { obedient, turns } from './resume-fixture.ts';
+import { scriptedModel, turns } from './resume-fixture.ts';
 import { Listener, promptCommand, hostFixture } from './fixture.ts';
 
 const LIMIT = 200;
@@ -30,7 +30,7 @@ async function lazyWatcher(
 
 describe('a watcher that does not read', () => {
   it('is disconnected with the number to resume after, and fifty others receive everything', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { watcher: LIMIT } });
+    const { host, cwd } = await hostFixture(scriptedModel, { limits: { watcher: LIMIT } });
     const pod = await host.create({ cwd });
     const others = Array.from({ length: 50 }, () => new Listener(pod, 0));
     const { seq, watching } = await lazyWatcher(pod);
@@ -57,7 +57,7 @@ describe('a watcher that does not read', () => {
   });
 
   it('gets the last number it received, wherever it stopped, and receives each event once', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { watcher: LIMIT } });
+    const { host, cwd } = await hostFixture(scriptedModel, { limits: { watcher: LIMIT } });
     const pod = await host.create({ cwd });
     const early = new Listener(pod, 0);
     const got: PodEvent[] = [];
@@ -89,7 +89,10 @@ describe('a watcher that does not read', () => {
   });
 
   it('does not keep its pod in memory, nor do watchers that have ended', async () => {
-    const { host, cwd } = await hostFixture(obedient, { limits: { watcher: LIMIT }, hibernateAfterMs: 0 });
+    const { host, cwd } = await hostFixture(scriptedModel, {
+      limits: { watcher: LIMIT },
+      hibernateAfterMs: 0,
+    });
     const pod = await host.create({ cwd });
     const { watching } = await lazyWatcher(pod);
     const listener = new Listener(pod, 0);

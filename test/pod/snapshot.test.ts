@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Host, Pod, PodCommand, PodEvent, Snapshot } from '../../src/pod/index.ts';
 import { runEndData } from '../../src/pod/journal/recorder.ts';
-import { killedCopy, obedient, sumOf, turns, witness } from './resume-fixture.ts';
+import { killedCopy, scriptedModel, sumOf, turns, recordingTool } from './resume-fixture.ts';
 import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 /** Sends a command; a rejected one changes nothing and is ignored. */
@@ -15,8 +15,8 @@ type Act = (pod: Pod) => Promise<void>;
 const prompts = [
   'hello',
   'think deep thoughts\nhello\n[[sim deltas=60 size=3]]',
-  'call witness {"a":1}',
-  'call witness {"a":1}\ncall witness {"b":2}',
+  'call record_call {"a":1}',
+  'call record_call {"a":1}\ncall record_call {"b":2}',
   'call bash {"command":"echo one; echo two"}',
   'hi\n[[sim deltas=20 fault=cut after=6]]',
 ];
@@ -123,11 +123,11 @@ async function calm(pod: Pod): Promise<void> {
   await listener.stop();
 }
 
-const options = { tools: [witness(() => {})], hibernateAfterMs: 60_000 };
+const options = { tools: [recordingTool(() => {})], hibernateAfterMs: 60_000 };
 
 describe('a snapshot', () => {
   it('is the sum of all events up to its number at any moment, and later events complete it', async () => {
-    const { host, cwd } = await hostFixture(obedient, options);
+    const { host, cwd } = await hostFixture(scriptedModel, options);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(act, fc.nat(25)), { maxLength: 14, size: 'max' }), async (steps) => {
         const pod = await host.create({ cwd, settings: { autoRetry: false } });
@@ -179,7 +179,7 @@ describe('a snapshot', () => {
   });
 
   it('is the same sum after a restart, whether the host was closed or killed', async () => {
-    const opened = await hostFixture(obedient, options);
+    const opened = await hostFixture(scriptedModel, options);
     let host: Host = opened.host;
     const { directory, reopen, cwd } = opened;
     await fc.assert(
@@ -193,7 +193,7 @@ describe('a snapshot', () => {
             await turns(pause);
           }
           const copy = isKilled ? killedCopy(directory) : undefined;
-          const told = await watched(pod);
+          const watchedEvents = await watched(pod);
           if (copy === undefined) await host.shutdown();
           const next = await reopen(copy === undefined ? {} : { directory: copy });
           const again = next.pod(pod.id);
@@ -201,7 +201,7 @@ describe('a snapshot', () => {
           const events = await watched(again);
           expect(kept(end)).toEqual(kept(sumOf(events, end)));
           if (copy === undefined) {
-            expect(events.slice(0, told.length)).toEqual(told);
+            expect(events.slice(0, watchedEvents.length)).toEqual(watchedEvents);
             host = next;
           } else {
             await next.shutdown();

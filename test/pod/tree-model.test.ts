@@ -18,7 +18,7 @@ interface Moment {
 
 const START: Moment = { items: [], way: [] };
 
-const said = (role: 'user' | 'assistant', text: string): Item => ({
+const messageItem = (role: 'user' | 'assistant', text: string): Item => ({
   type: 'message',
   role,
   content: textContent(text),
@@ -54,7 +54,7 @@ class PlainPod {
   }
 }
 
-type Told = Extract<PodEvent, { type: 'compaction-end' }>['result'];
+type CompactionResult = Extract<PodEvent, { type: 'compaction-end' }>['result'];
 
 /** The host and the lists, changed together. */
 class Both {
@@ -101,8 +101,9 @@ class Both {
     await this.untilIdle(() => pod.handle(promptCommand(text)), 'run-end');
     for (const event of await this.news()) {
       const { items } = plain.now;
-      if (event.type === 'input') plain.note(event, [...items, said('user', text)]);
-      else if (event.type === 'llm-end') plain.note(event, [...items, said('assistant', `you said ${text}`)]);
+      if (event.type === 'input') plain.note(event, [...items, messageItem('user', text)]);
+      else if (event.type === 'llm-end')
+        plain.note(event, [...items, messageItem('assistant', `you said ${text}`)]);
       else plain.note(event);
     }
   }
@@ -111,7 +112,7 @@ class Both {
     const { pod, plain } = this;
     await this.untilIdle(() => pod.handle({ type: 'compact' }), 'compaction-end');
     for (const event of await this.news()) {
-      const result: Told | undefined = event.type === 'compaction-end' ? event.result : undefined;
+      const result: CompactionResult | undefined = event.type === 'compaction-end' ? event.result : undefined;
       if (result?.status !== 'compacted') {
         plain.note(event);
         continue;

@@ -40,7 +40,7 @@ async function firstBatch(pod: Pod, after: number): Promise<readonly PodEvent[]>
 }
 
 function turnUntil(events: readonly PodEvent[], seq: number): readonly PodEvent[] {
-  const told = events.filter((event) => event.seq <= seq);
-  const start = told.findLastIndex(({ type }) => type === 'turn-start');
-  return told.slice(Math.max(start, 0));
+  const published = events.filter((event) => event.seq <= seq);
+  const start = published.findLastIndex(({ type }) => type === 'turn-start');
+  return published.slice(Math.max(start, 0));
 }

@@ -17,7 +17,7 @@ const TURN: Answer = {
 
 /** A socket that sends and receives lines of JSON. */
 class Lines {
-  readonly heard: Record<string, unknown>[] = [];
+  readonly received: Record<string, unknown>[] = [];
   readonly #socket: Socket;
   #rest = '';
 
@@ -26,7 +26,7 @@ class Lines {
     this.#socket.setEncoding('utf8').on('data', (text: string) => {
       const lines = `${this.#rest}${text}`.split('\n');
       this.#rest = lines.pop() ?? '';
-      for (const line of lines) if (line !== '') this.heard.push(objectOf(JSON.parse(line)));
+      for (const line of lines) if (line !== '') this.received.push(objectOf(JSON.parse(line)));
     });
     onTestFinished(() => void this.#socket.destroy());
   }
@@ -58,7 +58,9 @@ describe('approvals of parallel calls', () => {
     const pod = new Lines(join(runtimeDirectory, 'pods', `${id}.sock`));
     pod.send({ method: 'subscribe' });
     pod.send({ method: 'run', params: { input: 'go' } });
-    const onPod = await pod.until(() => three(pod.heard.filter(({ event }) => event === 'approval_request')));
+    const onPod = await pod.until(() =>
+      three(pod.received.filter(({ event }) => event === 'approval_request')),
+    );
     expect(onPod.map(({ data }) => JSON.parse(stringOf(objectOf(data).arguments)) as unknown)).toEqual(
       COMMANDS.map((command) => ({ command })),
     );
@@ -86,12 +88,12 @@ describe('approvals of parallel calls', () => {
       method: 'launchSession',
       params: { query: 'go', working_dir: here.project },
     });
-    const launched = await hld.until(() => hld.heard.find((line) => line.id === 1));
+    const launched = await hld.until(() => hld.received.find((line) => line.id === 1));
     const session = stringOf(objectOf(launched.result).session_id);
     const asked = async () => {
-      const from = hld.heard.length;
+      const from = hld.received.length;
       hld.send({ jsonrpc: '2.0', id: 2, method: 'fetchApprovals', params: { session_id: session } });
-      const answer = await hld.until(() => hld.heard.slice(from).find((line) => line.id === 2));
+      const answer = await hld.until(() => hld.received.slice(from).find((line) => line.id === 2));
       return arrayOf(objectOf(answer.result).approvals).map((approval) => objectOf(approval).tool_input);
     };
     await expect.poll(asked).toEqual(COMMANDS.map((command) => ({ command })));

@@ -57,9 +57,9 @@ describe('a log', () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
     const order: string[] = [];
-    const told = (name: string) => () => order.push(`${name} after ${files.operations.at(-1)}`);
-    const durable = log.append(['{"n":1}'], true).then(told('durable'));
-    const written = log.append(['{"n":2}'], false).then(told('written'));
+    const noteOrder = (name: string) => () => order.push(`${name} after ${files.operations.at(-1)}`);
+    const durable = log.append(['{"n":1}'], true).then(noteOrder('durable'));
+    const written = log.append(['{"n":2}'], false).then(noteOrder('written'));
     await Promise.all([durable, written]);
     expect(order).toEqual(['written after sync', 'durable after synced']);
   });

@@ -67,11 +67,11 @@ beforeAll(() => {
 });
 
 /** The output of a child process, line by line. */
-class Voice {
+class ChildProgram {
   readonly child: ChildProcess;
   readonly lines: string[] = [];
   readonly exited: Promise<void>;
-  #heard: () => void = () => {};
+  #onLine: () => void = () => {};
 
   constructor(script: string, args: readonly string[]) {
     const child = spawn(process.execPath, [join(built, script), ...args], {
@@ -80,7 +80,7 @@ class Voice {
     this.child = child;
     createInterface({ input: child.stdout }).on('line', (line) => {
       this.lines.push(line);
-      this.#heard();
+      this.#onLine();
     });
     this.exited = new Promise((resolve) => child.on('close', () => resolve()));
     onTestFinished(() => {
@@ -89,7 +89,7 @@ class Voice {
   }
 
   async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => (this.#heard = resolve));
+    while (!holds()) await new Promise<void>((resolve) => (this.#onLine = resolve));
   }
 
   /** The highest acknowledged record count. */
@@ -117,7 +117,7 @@ describe('a process that is killed while it appends', () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     let count = 0;
     for (let round = 0; round < kills; round += 1) {
-      const writer = new Voice('writer.js', [path, String(count)]);
+      const writer = new ChildProgram('writer.js', [path, String(count)]);
       const goal = count + 20 + ((round * 137) % 400);
       await writer.until(() => writer.acknowledged >= goal);
       writer.child.kill('SIGKILL');
@@ -140,7 +140,7 @@ describe('a process that is suspended, replaced and resumed', () => {
     'refuses to append, and what the new owner writes stands alone',
     async () => {
       const path = join(temporaryDirectory(), 'one.jsonl');
-      const writer = new Voice('writer.js', [path, '0']);
+      const writer = new ChildProgram('writer.js', [path, '0']);
       await writer.until(() => writer.acknowledged > 50);
       writer.child.kill('SIGSTOP');
       await until(() => /^\S+ \(.*\) T/.test(readFileSync(`/proc/${writer.child.pid}/stat`, 'utf8')));
@@ -173,7 +173,7 @@ describe('a process that is suspended, replaced and resumed', () => {
 describe('processes that race for a lock', () => {
   it('never own it at the same time, in 200 rounds', { timeout: 120_000 }, async () => {
     const directory = temporaryDirectory();
-    const racers = Array.from({ length: 4 }, () => new Voice('racer.js', []));
+    const racers = Array.from({ length: 4 }, () => new ChildProgram('racer.js', []));
     const tally = { won: 0, lost: 0 };
     for (let round = 0; round < 200; round += 1) {
       // In every third round there is a dead owner to take over from.

@@ -203,8 +203,8 @@ describe('the screen', () => {
     }
     expect(writes.length).toBe(before);
     timer.pass(20);
-    const said = ['said before', 'said at 20', 'said at 12', 'said at 25'];
-    expect(vt.text).toEqual([...said, 'a row of twenty-six colu…', '>']);
+    const printed = ['said before', 'said at 20', 'said at 12', 'said at 25'];
+    expect(vt.text).toEqual([...printed, 'a row of twenty-six colu…', '>']);
   });
 
   it('draws the cursor of a moving live area on a full screen, and keeps the real one at the first row', () => {

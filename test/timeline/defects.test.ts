@@ -21,7 +21,7 @@ function attached() {
   const timeline = new Timeline();
   const texts = new TextBlockCollector().attach(timeline);
   const calls = new ToolCallCollector().attach(timeline);
-  return { timeline, texts, calls, heard: listenToAll(timeline) };
+  return { timeline, texts, calls, emitted: listenToAll(timeline) };
 }
 
 const READ = call('c1', 'read');
@@ -30,11 +30,11 @@ const READ_CALL = { id: 'c1', name: 'read', arguments: '{"path":"a"}', input: { 
 const WRITE_CALL = { id: 'c2', name: 'write', arguments: '{"path":"b"}', input: { path: 'b' } };
 
 test('defect A: text without a start reaches every handler with start, deltas and stop', () => {
-  const { timeline, texts, heard } = attached();
+  const { timeline, texts, emitted } = attached();
 
   timeline.dispatchAll([text(0, 'Hel'), text(0, 'lo'), stop(0, TEXT)]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['text-block', { type: 'start', index: 0, source: 'model' }],
     ['text-block', { type: 'delta', index: 0, source: 'model', text: 'Hel' }],
     ['text-block', { type: 'delta', index: 0, source: 'model', text: 'lo' }],
@@ -44,12 +44,12 @@ test('defect A: text without a start reaches every handler with start, deltas an
 });
 
 test('defect B: a call that never stops is aborted at the end and leaves the next stream clean', () => {
-  const { timeline, calls, heard } = attached();
+  const { timeline, calls, emitted } = attached();
 
   timeline.dispatchAll([started, start(0, READ), json(0, '{"path":"old"}'), completed]);
   timeline.abortCurrentBlock('the stream ended');
 
-  expect(heard.at(-1)).toStrictEqual([
+  expect(emitted.at(-1)).toStrictEqual([
     'tool-use-block',
     { type: 'abort', index: 0, id: 'c1', name: 'read', reason: 'the stream ended' },
   ]);
@@ -127,12 +127,12 @@ test('defect F: the stop of a text block does not end a call', () => {
 });
 
 test('defect F: a call without its own stop is aborted at the end', () => {
-  const { timeline, calls, heard } = attached();
+  const { timeline, calls, emitted } = attached();
 
   timeline.dispatchAll([start(0, READ), json(0, '{"path":"a"}'), stop(0, TEXT)]);
   timeline.abortCurrentBlock('the stream ended');
 
-  expect(heard.at(-1)).toStrictEqual([
+  expect(emitted.at(-1)).toStrictEqual([
     'tool-use-block',
     { type: 'abort', index: 0, id: 'c1', name: 'read', reason: 'the stream ended' },
   ]);

@@ -42,18 +42,18 @@ export function json(index: number, fragment: string): LlmEvent {
   return { type: 'block-delta', index, delta: { type: 'input-json', json: fragment } };
 }
 
-export type Heard = { [K in Kind]: readonly [K, EventOf<K>] }[Kind];
+export type EmittedEvent = { [K in Kind]: readonly [K, EventOf<K>] }[Kind];
 
 /** Registers a handler of every kind and returns the list of events that they receive. */
-export function listenToAll(timeline: Timeline): Heard[] {
-  const heard: Heard[] = [];
+export function listenToAll(timeline: Timeline): EmittedEvent[] {
+  const emitted: EmittedEvent[] = [];
   timeline
-    .onUsage(handler('usage', (event) => heard.push(['usage', event])))
-    .onPing(handler('ping', (event) => heard.push(['ping', event])))
-    .onStatus(handler('status', (event) => heard.push(['status', event])))
-    .onError(handler('error', (event) => heard.push(['error', event])))
-    .onTextBlock(handler('text-block', (event) => heard.push(['text-block', event])))
-    .onThinkingBlock(handler('thinking-block', (event) => heard.push(['thinking-block', event])))
-    .onToolUseBlock(handler('tool-use-block', (event) => heard.push(['tool-use-block', event])));
-  return heard;
+    .onUsage(handler('usage', (event) => emitted.push(['usage', event])))
+    .onPing(handler('ping', (event) => emitted.push(['ping', event])))
+    .onStatus(handler('status', (event) => emitted.push(['status', event])))
+    .onError(handler('error', (event) => emitted.push(['error', event])))
+    .onTextBlock(handler('text-block', (event) => emitted.push(['text-block', event])))
+    .onThinkingBlock(handler('thinking-block', (event) => emitted.push(['thinking-block', event])))
+    .onToolUseBlock(handler('tool-use-block', (event) => emitted.push(['tool-use-block', event])));
+  return emitted;
 }

@@ -19,7 +19,7 @@ import {
 
 test('a text handler receives the start, every delta and the stop of a block', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([
     start(0, TEXT),
@@ -28,7 +28,7 @@ test('a text handler receives the start, every delta and the stop of a block', (
     stop(0, TEXT, { stopReason: 'end-turn' }),
   ]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['text-block', { type: 'start', index: 0, source: 'model' }],
     ['text-block', { type: 'delta', index: 0, source: 'model', text: 'Hel' }],
     ['text-block', { type: 'delta', index: 0, source: 'model', text: 'lo' }],
@@ -38,12 +38,12 @@ test('a text handler receives the start, every delta and the stop of a block', (
 
 test('a thinking handler receives the block, with its seal at the stop', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
   const seal = { wire: 'anthropic', data: { signature: 'abc' } };
 
   timeline.dispatchAll([start(3, THINKING), thinking(3, 'hm'), stop(3, THINKING, { seal })]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['thinking-block', { type: 'start', index: 3 }],
     ['thinking-block', { type: 'delta', index: 3, text: 'hm' }],
     ['thinking-block', { type: 'stop', index: 3, seal }],
@@ -52,7 +52,7 @@ test('a thinking handler receives the block, with its seal at the stop', () => {
 
 test('every event of a tool call carries its id and name', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
   const seal = { wire: 'gemini', data: { thoughtSignature: 'x' } };
 
   timeline.dispatchAll([
@@ -64,7 +64,7 @@ test('every event of a tool call carries its id and name', () => {
     abort(2, 'tool-use', 'cut off'),
   ]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['tool-use-block', { type: 'start', index: 1, id: 'c1', name: 'read' }],
     ['tool-use-block', { type: 'input-json', index: 1, id: 'c1', name: 'read', json: '{"path":' }],
     ['tool-use-block', { type: 'input-json', index: 1, id: 'c1', name: 'read', json: '"a"}' }],
@@ -76,7 +76,7 @@ test('every event of a tool call carries its id and name', () => {
 
 test('an aborted block ends with an abort and its reason', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([
     start(0, THINKING),
@@ -85,7 +85,7 @@ test('an aborted block ends with an abort and its reason', () => {
     abort(1, 'text', 'cut off'),
   ]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['thinking-block', { type: 'start', index: 0 }],
     ['thinking-block', { type: 'abort', index: 0, reason: 'overloaded' }],
     ['text-block', { type: 'start', index: 1, source: 'model' }],
@@ -95,7 +95,7 @@ test('an aborted block ends with an abort and its reason', () => {
 
 test('text handlers receive tool results with their source', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
   const result = { blockType: 'tool-result', toolUseId: 'c1' } as const;
   const origin = { source: 'tool-result', toolUseId: 'c1' };
 
@@ -107,7 +107,7 @@ test('text handlers receive tool results with their source', () => {
     abort(1, 'tool-result', 'cut off'),
   ]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['text-block', { type: 'start', index: 0, ...origin }],
     ['text-block', { type: 'delta', index: 0, ...origin, text: '42' }],
     ['text-block', { type: 'stop', index: 0, ...origin }],
@@ -119,7 +119,7 @@ test('text handlers receive tool results with their source', () => {
 test('opaque blocks reach no handler, and their end causes no trace', () => {
   const traces: Trace[] = [];
   const timeline = new Timeline({ onTrace: (trace) => traces.push(trace) });
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
   const search = { blockType: 'opaque', name: 'web_search_call' } as const;
 
   timeline.dispatch(start(0, search));
@@ -128,18 +128,18 @@ test('opaque blocks reach no handler, and their end causes no trace', () => {
   timeline.dispatchAll([start(1, search), abort(1, 'opaque', 'cut off')]);
 
   expect(timeline.currentBlock).toBeUndefined();
-  expect([heard, traces]).toStrictEqual([[], []]);
+  expect([emitted, traces]).toStrictEqual([[], []]);
 });
 
 test('meta events are delivered in stream order between block events', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
   const usage = { type: 'usage', inputTokens: 3, outputTokens: 1, totalTokens: 4 } as const;
   const error = { type: 'error', kind: 'overloaded', message: 'try later' } as const;
 
   timeline.dispatchAll([started, start(0, TEXT), ping, text(0, 'a'), usage, stop(0, TEXT), error, completed]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['status', started],
     ['text-block', { type: 'start', index: 0, source: 'model' }],
     ['ping', ping],
@@ -153,15 +153,15 @@ test('meta events are delivered in stream order between block events', () => {
 
 test('handlers of one kind are called in the order they were registered', () => {
   const timeline = new Timeline();
-  const heard: string[] = [];
+  const emitted: string[] = [];
   for (const name of ['first', 'second', 'third'])
     timeline
-      .onPing(handler('ping', () => heard.push(name)))
-      .onTextBlock(handler('text-block', ({ type }) => heard.push(`${name} ${type}`)));
+      .onPing(handler('ping', () => emitted.push(name)))
+      .onTextBlock(handler('text-block', ({ type }) => emitted.push(`${name} ${type}`)));
 
   timeline.dispatchAll([ping, start(0, TEXT), stop(0, TEXT)]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     'first',
     'second',
     'third',
@@ -264,11 +264,11 @@ test('a meta handler keeps the scope it got at registration', () => {
 test('a handler registered while a block is open joins it at its next delta', () => {
   const timeline = new Timeline();
   timeline.dispatchAll([start(0, TEXT), text(0, 'early ')]);
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([text(0, 'late'), stop(0, TEXT)]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['text-block', { type: 'start', index: 0, source: 'model' }],
     ['text-block', { type: 'delta', index: 0, source: 'model', text: 'late' }],
     ['text-block', { type: 'stop', index: 0, source: 'model' }],
@@ -278,34 +278,34 @@ test('a handler registered while a block is open joins it at its next delta', ()
 test('a handler registered after the last delta of a block receives none of its events', () => {
   const timeline = new Timeline();
   timeline.dispatchAll([start(0, TEXT), text(0, 'a')]);
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatch(stop(0, TEXT));
 
-  expect(heard).toStrictEqual([]);
+  expect(emitted).toStrictEqual([]);
 });
 
 test('a handler may register another one', () => {
   const timeline = new Timeline();
-  const heard: string[] = [];
+  const emitted: string[] = [];
   timeline.onTextBlock(
     handler('text-block', ({ type }) => {
-      if (type === 'start') timeline.onTextBlock(handler('text-block', (event) => heard.push(event.type)));
+      if (type === 'start') timeline.onTextBlock(handler('text-block', (event) => emitted.push(event.type)));
     }),
   );
 
   timeline.dispatchAll([start(0, TEXT), text(0, 'a'), stop(0, TEXT)]);
 
-  expect(heard).toStrictEqual(['start', 'delta', 'stop']);
+  expect(emitted).toStrictEqual(['start', 'delta', 'stop']);
 });
 
 test('a delta without a start opens its block', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([thinking(0, 'hm'), text(1, 'a'), json(2, '{}')]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['thinking-block', { type: 'start', index: 0 }],
     ['thinking-block', { type: 'delta', index: 0, text: 'hm' }],
     ['text-block', { type: 'start', index: 1, source: 'model' }],
@@ -318,11 +318,11 @@ test('a delta without a start opens its block', () => {
 test('a tool call without a start keeps its generated id and gets its name at the stop', () => {
   const timeline = new Timeline();
   timeline.dispatch(json(2, '{}'));
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([json(2, ' '), stop(2, call('real', 'read'))]);
 
-  expect(heard.at(-1)).toStrictEqual([
+  expect(emitted.at(-1)).toStrictEqual([
     'tool-use-block',
     { type: 'stop', index: 2, id: 'call_2', name: 'read' },
   ]);
@@ -330,12 +330,12 @@ test('a tool call without a start keeps its generated id and gets its name at th
 
 test('a delta of another type opens a second block and leaves the first one open', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([start(0, call('c', 'read')), text(0, 'a'), json(0, '{}'), text(0, 'b')]);
   timeline.dispatchAll([stop(0, call('c', 'read')), stop(0, TEXT)]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['tool-use-block', { type: 'start', index: 0, id: 'c', name: 'read' }],
     ['text-block', { type: 'start', index: 0, source: 'model' }],
     ['text-block', { type: 'delta', index: 0, source: 'model', text: 'a' }],
@@ -349,11 +349,11 @@ test('a delta of another type opens a second block and leaves the first one open
 test('the end of a block that is not open is traced and reaches no handler', () => {
   const traces: Trace[] = [];
   const timeline = new Timeline({ onTrace: (trace) => traces.push(trace) });
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([stop(4, TEXT), abort(5, 'tool-use', 'cut off')]);
 
-  expect(heard).toStrictEqual([]);
+  expect(emitted).toStrictEqual([]);
   expect(traces).toStrictEqual([
     {
       type: 'trace',
@@ -380,7 +380,7 @@ test("the stop of a text block does not end a tool's result at the same index", 
 
 test('a block that starts again aborts the one before it', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([
     start(0, call('c1', 'read')),
@@ -388,7 +388,7 @@ test('a block that starts again aborts the one before it', () => {
     stop(0, call('c2', 'write')),
   ]);
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['tool-use-block', { type: 'start', index: 0, id: 'c1', name: 'read' }],
     ['tool-use-block', { type: 'abort', index: 0, id: 'c1', name: 'read', reason: 'restarted' }],
     ['tool-use-block', { type: 'start', index: 0, id: 'c2', name: 'write' }],
@@ -427,7 +427,7 @@ test('currentBlock is the most recently opened block that is still open', () => 
 test('abortCurrentBlock aborts all open blocks in the order they were opened', () => {
   const timeline = new Timeline();
   timeline.onTextBlock(handler('text-block', () => {}));
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
   timeline.dispatchAll([
     start(7, TEXT),
     start(3, call('c', 'read')),
@@ -435,11 +435,11 @@ test('abortCurrentBlock aborts all open blocks in the order they were opened', (
     stop(7, TEXT),
     start(7, TEXT),
   ]);
-  heard.length = 0;
+  emitted.length = 0;
 
   timeline.abortCurrentBlock('cancelled by Ann');
 
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     ['tool-use-block', { type: 'abort', index: 3, id: 'c', name: 'read', reason: 'cancelled by Ann' }],
     ['thinking-block', { type: 'abort', index: 5, reason: 'cancelled by Ann' }],
     ['text-block', { type: 'abort', index: 7, source: 'model', reason: 'cancelled by Ann' }],
@@ -449,19 +449,19 @@ test('abortCurrentBlock aborts all open blocks in the order they were opened', (
 
 test('abortCurrentBlock with nothing open does nothing', () => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.abortCurrentBlock('cancelled');
 
-  expect(heard).toStrictEqual([]);
+  expect(emitted).toStrictEqual([]);
 });
 
 test.each(['start', 'delta'])(
   'a handler may abort the block at its %s, and nobody hears more than its end',
   (at) => {
     const timeline = new Timeline();
-    const heard: string[] = [];
-    const listen = (name: string) => handler('text-block', ({ type }) => heard.push(`${name} ${type}`));
+    const emitted: string[] = [];
+    const listen = (name: string) => handler('text-block', ({ type }) => emitted.push(`${name} ${type}`));
     timeline.onTextBlock(listen('before'));
     timeline.onTextBlock(
       handler('text-block', ({ type }) => {
@@ -472,7 +472,7 @@ test.each(['start', 'delta'])(
 
     timeline.dispatchAll([start(0, TEXT), text(0, 'a')].slice(0, at === 'start' ? 1 : 2));
 
-    expect(heard).toStrictEqual(
+    expect(emitted).toStrictEqual(
       at === 'start'
         ? ['before start', 'before abort']
         : ['before start', 'after start', 'before delta', 'before abort', 'after abort'],
@@ -486,11 +486,11 @@ test.each([
   [{ type: 'status', status: 'failed' } as const, 'the request failed'],
 ])('open blocks are aborted before the status $status is delivered', (status, reason) => {
   const timeline = new Timeline();
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([start(0, TEXT), status]);
 
-  expect(heard.slice(1)).toStrictEqual([
+  expect(emitted.slice(1)).toStrictEqual([
     ['text-block', { type: 'abort', index: 0, source: 'model', reason }],
     ['status', status],
   ]);
@@ -515,11 +515,11 @@ test('a handler that throws keeps its scope, and the others still receive the ev
       },
     }),
   );
-  const heard = listenToAll(timeline);
+  const emitted = listenToAll(timeline);
 
   timeline.dispatchAll([ping, start(0, TEXT), text(0, 'a'), stop(0, TEXT)]);
 
-  expect(heard.map(([kind, event]) => [kind, event.type])).toStrictEqual([
+  expect(emitted.map(([kind, event]) => [kind, event.type])).toStrictEqual([
     ['ping', 'ping'],
     ['text-block', 'start'],
     ['text-block', 'delta'],
@@ -537,7 +537,7 @@ test('a handler that throws keeps its scope, and the others still receive the ev
 test('a handler whose scope factory throws skips only that block', () => {
   const errors: unknown[] = [];
   const timeline = new Timeline({ onHandlerError: (error) => errors.push(error) });
-  const heard: string[] = [];
+  const emitted: string[] = [];
   let blocks = 0;
   timeline.onTextBlock(
     handler('text-block', {
@@ -545,15 +545,15 @@ test('a handler whose scope factory throws skips only that block', () => {
         if (blocks++ === 0) throw new Error('not yet');
         return {};
       },
-      onEvent: (_scope, { type, index }) => heard.push(`${type} ${index}`),
+      onEvent: (_scope, { type, index }) => emitted.push(`${type} ${index}`),
     }),
   );
-  timeline.onTextBlock(handler('text-block', ({ type, index }) => heard.push(`other ${type} ${index}`)));
+  timeline.onTextBlock(handler('text-block', ({ type, index }) => emitted.push(`other ${type} ${index}`)));
 
   timeline.dispatchAll([start(0, TEXT), text(0, 'a'), stop(0, TEXT), start(1, TEXT), stop(1, TEXT)]);
 
   expect(errors).toStrictEqual([new Error('not yet')]);
-  expect(heard).toStrictEqual([
+  expect(emitted).toStrictEqual([
     'other start 0',
     'other delta 0',
     'other stop 0',

@@ -145,10 +145,10 @@ export function workerContract(provider: Provider): void {
     const { worker, events } = await workerFixture(provider, [cut, textAnswer('Second part.')]);
     expect(await worker.run(userContent('Go'), never())).toEqual({ status: 'finished' });
     expect(events.find((event) => event.type === 'retry-start')).toMatchObject({ continuation: true });
-    const said = lines(worker.items);
-    expect(said.at(-1)).toBe('assistant: Second part.');
-    expect(said).not.toContain('call echo');
-    expect(said.join('\n')).not.toContain('a simulated model says');
+    const conversation = lines(worker.items);
+    expect(conversation.at(-1)).toBe('assistant: Second part.');
+    expect(conversation).not.toContain('call echo');
+    expect(conversation.join('\n')).not.toContain('a simulated model says');
   });
 
   it('pauses before the calls are run, and resumes without asking again', async () => {

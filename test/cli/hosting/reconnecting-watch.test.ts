@@ -25,14 +25,14 @@ describe('a watch that survives broken connections', () => {
   it('yields every event once, in order, and reports a lost and a restored connection', async () => {
     const { host, cwd } = await hostFixture([{ parts: [{ text: 'A few words of an answer.' }] }]);
     const pod = await host.create({ cwd });
-    const told: string[] = [];
+    const states: string[] = [];
     const numbers: number[] = [];
     const leave = new AbortController();
     const watching = reconnectingWatch(breaking(pod, 2), {
       signal: leave.signal,
       isUp: async () => true,
       ifLost: ENDING,
-      onConnection: (state) => told.push(state),
+      onConnection: (state) => states.push(state),
     });
     const first = await watching.next();
     if (first.value?.type !== 'snapshot') throw new Error('no snapshot came first');
@@ -45,9 +45,9 @@ describe('a watch that survives broken connections', () => {
     const [from = 0] = numbers;
     expect(from).toBe(first.value.snapshot.seq + 1);
     expect(numbers).toEqual(numbers.map((_, index) => from + index));
-    expect(told.length % 2).toBe(0);
-    expect(told).toEqual(told.map((_, index) => (index % 2 === 0 ? 'lost' : 'back')));
-    expect(told.length).toBeGreaterThan(0);
+    expect(states.length % 2).toBe(0);
+    expect(states).toEqual(states.map((_, index) => (index % 2 === 0 ? 'lost' : 'back')));
+    expect(states.length).toBeGreaterThan(0);
   });
 
   it('fails with the next step if it cannot reconnect', async () => {

@@ -18,7 +18,7 @@ import { cuttingProxy } from './cutting-proxy.ts';
 const LONG = { parts: [{ text: generatedText(400) }], pace: { chunkSize: 4 } };
 const SOON = { firstMs: 1, maxMs: 5 };
 
-const wish = (more: JsonObject = {}) => ({
+const taskRequest = (more: JsonObject = {}) => ({
   sessionId: 's1',
   userPrompt: 'Say hello.',
   taskType: 'chat',
@@ -70,7 +70,7 @@ describe('watching a task', () => {
   it('delivers all events, wherever the connection breaks', async () => {
     const { door, key } = await tasksFixture([LONG]);
     const direct = clientOf({ url: door().url, key: key() });
-    const { taskId } = await direct.submit(wish());
+    const { taskId } = await direct.submit(taskRequest());
     const whole = await watched(direct, taskId);
     expect(typesIn(whole)).toEqual(new Set(['event', 'status']));
     const expected = eventsIn(whole);
@@ -93,7 +93,7 @@ describe('watching a task', () => {
     const { door, key, restart } = await tasksFixture([STALLS]);
     const proxy = await cuttingProxy(() => door().port);
     const client = clientOf({ url: proxy.url, key: key() });
-    const { taskId } = await client.submit(wish());
+    const { taskId } = await client.submit(taskRequest());
     const all: WatchUpdate[] = [];
     for await (const one of watchTask(client, taskId)) {
       all.push(one);
@@ -110,7 +110,7 @@ describe('watching a task', () => {
   it('resumes after an id, and ends immediately if all events were received', async () => {
     const { door, key } = await tasksFixture([LONG]);
     const client = clientOf({ url: door().url, key: key() });
-    const { taskId } = await client.submit(wish());
+    const { taskId } = await client.submit(taskRequest());
     const all = eventsIn(await watched(client, taskId));
     const ids = all.map(({ id }) => id ?? '');
     const middle = Math.floor(ids.length / 2);
@@ -165,16 +165,16 @@ describe('watching a task', () => {
   it('gives up if the server stays unreachable', async () => {
     const { door, key } = await tasksFixture([STALLS]);
     const client = clientOf({ url: door().url, key: key() });
-    const { taskId } = await client.submit(wish());
-    const told: string[] = [];
+    const { taskId } = await client.submit(taskRequest());
+    const types: string[] = [];
     const following = (async () => {
       for await (const one of watchTask(client, taskId, { giveUpAfterMs: 30 })) {
-        told.push(one.type);
+        types.push(one.type);
         if (one.type === 'event' && one.event.event === 'text_delta') await door().close();
       }
     })();
     await expect(following).rejects.toThrow('given up after');
-    expect(told).toContain('lost');
+    expect(types).toContain('lost');
   });
 
   it('fails with a revoked key, and without a key', async () => {
@@ -187,7 +187,7 @@ describe('watching a task', () => {
   it('stops when the reader stops, and leaves no connection open', async () => {
     const { door, key } = await tasksFixture([STALLS]);
     const client = clientOf({ url: door().url, key: key() });
-    const { taskId } = await client.submit(wish());
+    const { taskId } = await client.submit(taskRequest());
     for await (const one of watchTask(client, taskId)) if (one.type === 'event') break;
     while (Number(door().status().streams) > 0) await new Promise(setImmediate);
     expect(await client.status(taskId)).toMatchObject({ status: 'in_progress' });
@@ -200,7 +200,7 @@ describe('submitting a task', () => {
     const proxy = await cuttingProxy(() => door().port);
     const client = clientOf({ url: proxy.url, key: key() });
     proxy.cutAfter([0, 10, 100]);
-    const { taskId, status } = await client.submit(wish());
+    const { taskId, status } = await client.submit(taskRequest());
     expect(status).toBe('accepted');
     expect(proxy.connections).toBe(4);
     expect((await client.list({})).map((listed) => listed.taskId)).toEqual([taskId]);
@@ -210,7 +210,7 @@ describe('submitting a task', () => {
     const { door, key } = await tasksFixture([]);
     const client = clientOf({ url: door().url, key: key() });
     await door().close();
-    await expect(client.submit(wish())).rejects.toMatchObject({ code: 'unreachable' });
+    await expect(client.submit(taskRequest())).rejects.toMatchObject({ code: 'unreachable' });
   });
 
   it('accepts a trusted TLS certificate and no other', async () => {
@@ -221,7 +221,7 @@ describe('submitting a task', () => {
       key: key(),
       transport: createHttpTransport({ ca: tls.cert }),
     });
-    const { taskId } = await trusting.submit(wish());
+    const { taskId } = await trusting.submit(taskRequest());
     expect((await watched(trusting, taskId)).at(-1)).toMatchObject({ status: { state: 'succeeded' } });
     const other = clientOf({
       url: door().url,

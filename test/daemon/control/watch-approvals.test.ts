@@ -8,7 +8,7 @@ const ASK = { type: 'ask', tool: 'bash', arguments: '{}', title: 'node -e 1' } a
 
 /** What a watcher is told, as the type, the session and who did it. */
 class Watcher {
-  readonly #told: string[] = [];
+  readonly #received: string[] = [];
   /** Of the calls, in the same order. */
   readonly arguments: unknown[] = [];
   #wake = (): void => {};
@@ -18,7 +18,7 @@ class Watcher {
     const send = async (line: string): Promise<void> => {
       const watched = objectOf(parseObject(line)?.watched);
       const { type, session, status, by } = watched;
-      this.#told.push([names.get(String(session)), type, status, by].filter(Boolean).join(' '));
+      this.#received.push([names.get(String(session)), type, status, by].filter(Boolean).join(' '));
       this.arguments.push(watched.arguments);
       this.#wake();
     };
@@ -29,12 +29,12 @@ class Watcher {
     });
   }
 
-  async told(count: number): Promise<readonly string[]> {
-    while (this.#told.length < count)
+  async received(count: number): Promise<readonly string[]> {
+    while (this.#received.length < count)
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-    return this.#told;
+    return this.#received;
   }
 }
 
@@ -51,13 +51,13 @@ it('sends pending approvals first, then new and settled ones, in order', async (
   ]);
   const first = await ask(one);
   const watcher = new Watcher(host, names);
-  await watcher.told(1);
+  await watcher.received(1);
   const second = await ask(two);
   const third = await ask(one);
   await one.handle({ type: 'decide', approvalId: third, decision: 'deny', comment: 'no' }, BOB);
   await two.handle({ type: 'decide', approvalId: second, decision: 'approve' }, ADA);
   await one.handle({ type: 'decide', approvalId: first, decision: 'approve' }, BOB);
-  expect(await watcher.told(6)).toEqual([
+  expect(await watcher.received(6)).toEqual([
     'one asked',
     'two asked',
     'one asked',
@@ -85,10 +85,10 @@ it('sends an approval of a child once, for the child', async () => {
   await child.handle(promptCommand('go'), ADA);
   const { approval } = await listener.waitForType('approval-request');
   await parent.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, BOB);
-  await watcher.told(2);
+  await watcher.received(2);
   // Whatever more was told of it stands in front of this.
   await ask(other);
-  expect(await watcher.told(3)).toEqual(['child asked', 'child settled approved bob', 'other asked']);
+  expect(await watcher.received(3)).toEqual(['child asked', 'child settled approved bob', 'other asked']);
 });
 
 it('sends the complete call, also of an approval that is settled at once', async () => {
@@ -98,6 +98,6 @@ it('sends the complete call, also of an approval that is settled at once', async
   const json = JSON.stringify({ command: `touch z1\n${'x'.repeat(300)}` });
   const { approvalId = '' } = await pod.handle({ ...ASK, arguments: json }, ADA);
   await pod.handle({ type: 'decide', approvalId, decision: 'approve' }, BOB);
-  expect(await watcher.told(2)).toEqual(['pod asked', 'pod settled approved bob']);
+  expect(await watcher.received(2)).toEqual(['pod asked', 'pod settled approved bob']);
   expect(watcher.arguments).toEqual([json, json]);
 });

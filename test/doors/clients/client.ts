@@ -1,7 +1,7 @@
 import type { PodEvent } from '../../../src/pod/index.ts';
 import type { Daemon } from '../daemon.ts';
 import type { JsonLine } from '../lines.ts';
-import type { Told } from '../door-line.ts';
+import type { DoorLine } from '../door-line.ts';
 
 /** A door and one transport of its protocol. */
 export type WireName = 'pod' | 'pod plain' | 'rpc' | 'rpc stdio' | 'hld' | 'tasks SSE' | 'tasks WebSocket';
@@ -10,13 +10,13 @@ export type WireName = 'pod' | 'pod plain' | 'rpc' | 'rpc stdio' | 'hld' | 'task
 export type Outcome = 'accepted' | 'refused' | 'unknown';
 
 /** What a client received without a gap: over one connection, or over several if the protocol resumes by number. */
-export interface Stretch {
+export interface LineSequence {
   /**
    * It receives everything after one of these numbers. Without a cursor in the protocol, the exact number is unknown; `highest`
    * is known once the daemon has responded.
    */
   readonly from: { readonly lowest: number; highest: number };
-  readonly told: Told[];
+  readonly lines: DoorLine[];
   /** Approval requests outside the numbered lines, in order, and how many were cancelled. */
   readonly asked?: string[];
   withdrawn?: number;
@@ -36,7 +36,7 @@ export interface Prompt {
 /** A client of one door at one session. Actions that its protocol does not support are undefined. */
 export interface DoorClient {
   readonly wire: WireName;
-  readonly stretches: readonly Stretch[];
+  readonly sequences: readonly LineSequence[];
   /** Whether it may send a prompt again with its key. */
   readonly repeats?: boolean;
   /** The daemon's protocol violations. */

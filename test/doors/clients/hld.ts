@@ -1,14 +1,14 @@
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import { isStatus } from '../expected/hld.ts';
 import { connectLines, type JsonLine, type LineLink } from '../lines.ts';
-import { type Told, told } from '../door-line.ts';
-import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type Stretch } from './client.ts';
+import { type DoorLine, doorLine } from '../door-line.ts';
+import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type LineSequence } from './client.ts';
 
 /** A client of the HLD door: one connection for requests, one with a subscription to the session. */
 export class HldClient implements DoorClient {
   readonly wire = 'hld';
   #pod: string;
-  readonly stretches: Stretch[] = [];
+  readonly sequences: LineSequence[] = [];
   readonly problems: string[] = [];
   connections = 0;
   readonly #options: ClientOptions;
@@ -24,7 +24,7 @@ export class HldClient implements DoorClient {
   /** Subscribes to all sessions, then launches one, to receive its events from the first on. */
   static async launch(options: Omit<ClientOptions, 'pod'>, query: string): Promise<HldClient> {
     const client = new HldClient({ ...options, pod: '' });
-    const stretch: Stretch = { from: { lowest: 0, highest: 0 }, told: [] };
+    const sequence: LineSequence = { from: { lowest: 0, highest: 0 }, lines: [] };
     const early: JsonLine[] = [];
     const { events } = await client.#open((line) => early.push(line));
     events.send({ jsonrpc: '2.0', id: 1, method: 'Subscribe', params: {} });
@@ -33,9 +33,9 @@ export class HldClient implements DoorClient {
     const { result, error } = await client.#request('launchSession', params);
     if (error !== undefined) throw new Error(`launchSession: ${JSON.stringify(error)}`);
     client.#pod = stringOf(objectOf(result).session_id);
-    client.stretches.push(stretch);
-    for (const line of early) client.#take(line, stretch);
-    events.onLine = (line) => client.#take(line, stretch);
+    client.sequences.push(sequence);
+    for (const line of early) client.#take(line, sequence);
+    events.onLine = (line) => client.#take(line, sequence);
     return client;
   }
 
@@ -52,12 +52,12 @@ export class HldClient implements DoorClient {
     this.connections += 1;
     const { daemon } = this.#options;
     const pod = this.#pod;
-    const stretch: Stretch = { from: { lowest: 0, highest: Infinity }, told: [] };
-    const { events } = await this.#open((line) => this.#take(line, stretch));
-    this.stretches.push(stretch);
+    const sequence: LineSequence = { from: { lowest: 0, highest: Infinity }, lines: [] };
+    const { events } = await this.#open((line) => this.#take(line, sequence));
+    this.sequences.push(sequence);
     events.send({ jsonrpc: '2.0', id: 1, method: 'Subscribe', params: { session_id: pod } });
     await events.next((line) => 'subscription_id' in objectOf(line.result));
-    stretch.from.highest = await daemon.lastNumber(pod);
+    sequence.from.highest = await daemon.lastNumber(pod);
   }
 
   cut(): void {
@@ -93,7 +93,7 @@ export class HldClient implements DoorClient {
   async sendMalformed(choice: number): Promise<Outcome> {
     return outcomeOf(async () => {
       const link = this.#connected();
-      const from = link.heard.length;
+      const from = link.received.length;
       const [bad, code] = MALFORMED[choice % MALFORMED.length] ?? ['', 0];
       link.sendText(`${bad}\n`);
       const line = await link.next(({ error }) => error !== undefined, from);
@@ -140,12 +140,12 @@ export class HldClient implements DoorClient {
     return this.#requests;
   }
 
-  #take(line: JsonLine, stretch: Stretch): void {
+  #take(line: JsonLine, sequence: LineSequence): void {
     const { event } = objectOf(line.result);
     if (event === undefined || objectOf(objectOf(event).data).session_id !== this.#pod) return;
-    const said = eventTold(objectOf(event));
-    if (said === undefined) this.#problem(`an event that is not in the protocol: ${JSON.stringify(line)}`);
-    else stretch.told.push(...said);
+    const parsed = parseEvent(objectOf(event));
+    if (parsed === undefined) this.#problem(`an event that is not in the protocol: ${JSON.stringify(line)}`);
+    else sequence.lines.push(...parsed);
   }
 
   #problem(text: string): void {
@@ -161,20 +161,20 @@ const MALFORMED: readonly (readonly [line: string, code: number])[] = [
   ['{"method":5}', -32600],
 ];
 
-function eventTold(event: JsonLine): readonly Told[] | undefined {
+function parseEvent(event: JsonLine): readonly DoorLine[] | undefined {
   const data = objectOf(event.data);
   const seq = Number(event.seq);
   const type = stringOf(event.type);
   switch (type) {
     case 'session_status_changed':
-      return statusTold(seq, data);
+      return parseStatus(seq, data);
     case 'conversation_updated':
-      return [told(seq, type, rowGist(data))];
+      return [doorLine(seq, type, rowGist(data))];
     case 'new_approval':
-      return [told(seq, type, { approval_id: data.approval_id, tool_name: data.tool_name })];
+      return [doorLine(seq, type, { approval_id: data.approval_id, tool_name: data.tool_name })];
     case 'approval_resolved':
       return [
-        told(seq, type, {
+        doorLine(seq, type, {
           approval_id: data.approval_id,
           approved: data.approved,
           response_text: data.response_text,
@@ -187,13 +187,13 @@ function eventTold(event: JsonLine): readonly Told[] | undefined {
   }
 }
 
-function statusTold(seq: number, data: JsonLine): readonly Told[] | undefined {
+function parseStatus(seq: number, data: JsonLine): readonly DoorLine[] | undefined {
   if ('title' in data) return [];
   if (!isStatus(data.old_status) || !isStatus(data.new_status)) return undefined;
   if (data.reason === 'token_update')
-    return [told(seq, 'session_status_changed', { reason: 'token_update' })];
+    return [doorLine(seq, 'session_status_changed', { reason: 'token_update' })];
   const { old_status: old, new_status: now, detail } = data;
-  return [told(seq, 'session_status_changed', { old, new: now, detail })];
+  return [doorLine(seq, 'session_status_changed', { old, new: now, detail })];
 }
 
 function rowGist(data: JsonLine): Readonly<Record<string, unknown>> {

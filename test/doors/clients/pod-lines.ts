@@ -1,6 +1,6 @@
 import { objectOf, stringOf } from '../../../src/base/index.ts';
 import type { JsonLine } from '../lines.ts';
-import { type Told, told, toldPiece } from '../door-line.ts';
+import { type DoorLine, doorLine, deltaLine } from '../door-line.ts';
 
 /** The fields of each event that the log determines. Other events are not in the protocol. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -49,18 +49,18 @@ const PIECES: Readonly<Record<string, readonly [id: string, text: string]>> = {
 };
 
 /** The content of a numbered line; undefined if it is not in the protocol. */
-export function podLineTold(line: JsonLine, kind: 'plain' | 'extended'): Told | undefined {
+export function parsePodLine(line: JsonLine, kind: 'plain' | 'extended'): DoorLine | undefined {
   const name = stringOf(line.event);
   const data = objectOf(line.data);
   const seq = Number(line.seq);
   const piece = PIECES[name];
   if (piece !== undefined) {
     const [id, text] = piece;
-    return toldPiece(seq, `${name} ${id === '' ? '' : stringOf(data[id])}`.trim(), stringOf(data[text]));
+    return deltaLine(seq, `${name} ${id === '' ? '' : stringOf(data[id])}`.trim(), stringOf(data[text]));
   }
   const fields = FIELDS[name] ?? (kind === 'extended' ? EXTRA_FIELDS[name] : undefined);
   if (fields === undefined) return undefined;
-  return told(
+  return doorLine(
     seq,
     name,
     Object.fromEntries(fields.flatMap((key) => (key in data ? [[key, data[key]]] : []))),

@@ -8,14 +8,14 @@ import {
   outcomeOf,
   type Outcome,
   type Prompt,
-  type Stretch,
+  type LineSequence,
 } from './client.ts';
-import { podLineTold } from './pod-lines.ts';
+import { parsePodLine } from './pod-lines.ts';
 
 /** A client of the Pod Protocol: with `subscribe`, which resumes by number, or plain, as in the seed. */
 export class PodClient implements DoorClient {
   readonly wire: 'pod' | 'pod plain';
-  readonly stretches: Stretch[] = [];
+  readonly sequences: LineSequence[] = [];
   readonly problems: string[] = [];
   connections = 0;
   readonly #options: ClientOptions;
@@ -50,18 +50,18 @@ export class PodClient implements DoorClient {
     link.onLine = (line) => this.#take(link, line);
     if (this.#isPlain) {
       // Sent in the same order as everything else: events after the response are received.
-      const stretch: Stretch = { from: { lowest: 0, highest: Infinity }, told: [] };
-      this.stretches.push(stretch);
+      const sequence: LineSequence = { from: { lowest: 0, highest: Infinity }, lines: [] };
+      this.sequences.push(sequence);
       link.send({ method: 'get_status', request_id: 'joined' });
       await link.next((line) => line.request_id === 'joined');
-      stretch.from.highest = await daemon.lastNumber(pod);
+      sequence.from.highest = await daemon.lastNumber(pod);
       return;
     }
     const after = this.#last === undefined ? (fromStart ? 0 : undefined) : this.#last.seq - 1;
     this.#again = this.#last?.lines ?? 0;
     link.send({ method: 'subscribe', params: { name, ...(after === undefined ? {} : { after }) } });
     const line = await link.next(({ event }) => event === 'subscribed' || event === 'snapshot');
-    if (line.event === 'subscribed' && this.stretches.length === 0)
+    if (line.event === 'subscribed' && this.sequences.length === 0)
       this.#problem(`subscribed without a beginning: ${JSON.stringify(line)}`);
   }
 
@@ -96,7 +96,7 @@ export class PodClient implements DoorClient {
     return outcomeOf(async () => {
       const link = this.#connected();
       const bad = MALFORMED[choice % MALFORMED.length] ?? '';
-      const from = link.heard.length;
+      const from = link.received.length;
       link.sendText(`${bad}\n`);
       const line = await link.next(({ event, seq }) => event === 'error' && seq === undefined, from);
       const { code } = objectOf(line.data);
@@ -164,16 +164,16 @@ export class PodClient implements DoorClient {
     // Data that arrives on an abandoned connection is ignored.
     if (link !== this.#link) return;
     if (line.event === 'snapshot') this.#joined(line);
-    if (line.event === 'subscribed' && this.stretches.length === 0)
-      this.stretches.push({ from: { lowest: 0, highest: 0 }, told: [] });
+    if (line.event === 'subscribed' && this.sequences.length === 0)
+      this.sequences.push({ from: { lowest: 0, highest: 0 }, lines: [] });
     if (line.event === 'snapshot' || line.event === 'subscribed') this.#isSubscribed = true;
     if (line.event === 'snapshot' || line.seq === undefined || line.request_id !== undefined) return;
     // Until the daemon has read the subscription, the connection is a plain one: its events are sent again.
     if (!this.#isPlain && !this.#isSubscribed) return;
     if (!this.#isNew(Number(line.seq))) return;
-    const said = podLineTold(line, this.#isPlain ? 'plain' : 'extended');
-    if (said === undefined) this.#problem(`a line that this link does not get: ${JSON.stringify(line)}`);
-    else this.stretches.at(-1)?.told.push(said);
+    const parsed = parsePodLine(line, this.#isPlain ? 'plain' : 'extended');
+    if (parsed === undefined) this.#problem(`a line that this link does not get: ${JSON.stringify(line)}`);
+    else this.sequences.at(-1)?.lines.push(parsed);
     const { approval_id: approval } = objectOf(line.data);
     if (line.event === 'approval_request') this.#open.add(stringOf(approval));
     if (line.event === 'approval_resolved') this.#open.delete(stringOf(approval));
@@ -183,7 +183,7 @@ export class PodClient implements DoorClient {
     const data = objectOf(line.data);
     if (data.reason === 'gap') this.#problem(`a gap: ${JSON.stringify(line).slice(0, 300)}`);
     const seq = Number(line.seq);
-    this.stretches.push({ from: { lowest: seq, highest: seq }, told: [], snapshot: data });
+    this.sequences.push({ from: { lowest: seq, highest: seq }, lines: [], snapshot: data });
     this.#last = undefined;
     this.#open.clear();
     for (const approval of arrayOf(data.approvals)) this.#open.add(stringOf(objectOf(approval).approval_id));

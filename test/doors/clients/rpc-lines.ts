@@ -1,36 +1,40 @@
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import type { JsonLine } from '../lines.ts';
-import { type Told, told, toldPiece } from '../door-line.ts';
+import { type DoorLine, doorLine, deltaLine } from '../door-line.ts';
 
 /** The content of an event of RPC mode; undefined if it is not in the protocol. */
-export function rpcLineTold(line: JsonLine): Told | 'not of the log' | undefined {
+export function parseRpcLine(line: JsonLine): DoorLine | 'not of the log' | undefined {
   const name = stringOf(line.type);
   const seq = Number(line.seq);
   switch (name) {
     case 'agent_start':
     case 'turn_start':
     case 'auto_retry_start':
-      return told(seq, name);
+      return doorLine(seq, name);
     case 'auto_retry_end':
-      return told(seq, name, { success: line.success });
+      return doorLine(seq, name, { success: line.success });
     case 'agent_end':
-      return told(seq, name, { messages: arrayOf(line.messages).map((message) => objectOf(message).role) });
+      return doorLine(seq, name, {
+        messages: arrayOf(line.messages).map((message) => objectOf(message).role),
+      });
     case 'agent_settled':
-      return told(seq, name, { aborted: line.aborted });
+      return doorLine(seq, name, { aborted: line.aborted });
     case 'message_start':
-      return told(seq, name, { role: objectOf(line.message).role });
+      return doorLine(seq, name, { role: objectOf(line.message).role });
     case 'message_end':
-      return told(seq, name, messageGist(line.message));
+      return doorLine(seq, name, messageGist(line.message));
     case 'turn_end':
-      return told(seq, name, { results: arrayOf(line.toolResults).map((one) => objectOf(one).toolCallId) });
+      return doorLine(seq, name, {
+        results: arrayOf(line.toolResults).map((one) => objectOf(one).toolCallId),
+      });
     case 'message_update':
-      return updateTold(seq, objectOf(line.assistantMessageEvent));
+      return parseUpdate(seq, objectOf(line.assistantMessageEvent));
     case 'tool_execution_start':
-      return told(seq, name, { id: line.toolCallId, name: line.toolName });
+      return doorLine(seq, name, { id: line.toolCallId, name: line.toolName });
     case 'tool_execution_update':
-      return told(seq, name, { id: line.toolCallId, text: textOf(objectOf(line.partialResult).content) });
+      return doorLine(seq, name, { id: line.toolCallId, text: textOf(objectOf(line.partialResult).content) });
     case 'tool_execution_end':
-      return told(seq, name, {
+      return doorLine(seq, name, {
         id: line.toolCallId,
         name: line.toolName,
         text: textOf(objectOf(line.result).content),
@@ -44,13 +48,17 @@ export function rpcLineTold(line: JsonLine): Told | 'not of the log' | undefined
   }
 }
 
-function updateTold(seq: number, update: JsonLine): Told {
+function parseUpdate(seq: number, update: JsonLine): DoorLine {
   const type = stringOf(update.type);
   const at = Number(update.contentIndex);
-  if (type.endsWith('_delta')) return toldPiece(seq, `message_update ${type} ${at}`, stringOf(update.delta));
+  if (type.endsWith('_delta')) return deltaLine(seq, `message_update ${type} ${at}`, stringOf(update.delta));
   if (type === 'toolcall_end')
-    return told(seq, `message_update ${type} ${at}`, { id: objectOf(update.toolCall).id });
-  return told(seq, `message_update ${type} ${at}`, type.endsWith('_end') ? { content: update.content } : {});
+    return doorLine(seq, `message_update ${type} ${at}`, { id: objectOf(update.toolCall).id });
+  return doorLine(
+    seq,
+    `message_update ${type} ${at}`,
+    type.endsWith('_end') ? { content: update.content } : {},
+  );
 }
 
 function messageGist(value: unknown): Readonly<Record<string, unknown>> {

@@ -2,15 +2,15 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import { MAIN } from '../../cli/polypod.ts';
 import { connectLines, type JsonLine, LineLink } from '../lines.ts';
-import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type Stretch } from './client.ts';
-import { rpcLineTold } from './rpc-lines.ts';
+import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type LineSequence } from './client.ts';
+import { parseRpcLine } from './rpc-lines.ts';
 
 /**
  * A host of RPC mode: over the pipes of `polypod --mode rpc`, or over the daemon's socket to which the program forwards bytes.
  */
 export class RpcClient implements DoorClient {
   readonly wire: 'rpc' | 'rpc stdio';
-  readonly stretches: Stretch[] = [];
+  readonly sequences: LineSequence[] = [];
   readonly problems: string[] = [];
   connections = 0;
   readonly #options: ClientOptions;
@@ -35,14 +35,14 @@ export class RpcClient implements DoorClient {
     this.#dialogs.clear();
     const link = this.wire === 'rpc' ? await this.#dial() : this.#spawn();
     this.#link = link;
-    const stretch: Stretch = { from: { lowest, highest: Infinity }, told: [], asked: [] };
-    this.stretches.push(stretch);
+    const sequence: LineSequence = { from: { lowest, highest: Infinity }, lines: [], asked: [] };
+    this.sequences.push(sequence);
     link.onLine = (line) => {
-      if (link === this.#link) this.#take(line, stretch);
+      if (link === this.#link) this.#take(line, sequence);
     };
     await link.next(({ type }) => type === 'ready');
     await this.#request('get_state', {});
-    stretch.from.highest = await daemon.lastNumber(pod);
+    sequence.from.highest = await daemon.lastNumber(pod);
   }
 
   cut(): void {
@@ -82,7 +82,7 @@ export class RpcClient implements DoorClient {
   async sendMalformed(choice: number): Promise<Outcome> {
     return outcomeOf(async () => {
       const link = this.#connected();
-      const from = link.heard.length;
+      const from = link.received.length;
       const bad = MALFORMED[choice % MALFORMED.length] ?? '';
       link.sendText(`${bad}\n`);
       const line = await link.next(({ type, success }) => type === 'response' && success === false, from);
@@ -109,7 +109,7 @@ export class RpcClient implements DoorClient {
       const { id, success } = await this.#request(type, fields);
       if (type !== 'prompt' || success !== true) return success === true;
       await this.#request('get_session_stats', {});
-      return !this.#connected().heard.some((line) => line.id === id && line.success === false);
+      return !this.#connected().received.some((line) => line.id === id && line.success === false);
     });
   }
 
@@ -125,24 +125,24 @@ export class RpcClient implements DoorClient {
     return this.#link;
   }
 
-  #take(line: JsonLine, stretch: Stretch): void {
+  #take(line: JsonLine, sequence: LineSequence): void {
     const { type, id, method } = line;
-    if (type === 'extension_ui_request') this.#question(stringOf(id), stringOf(method), line, stretch);
+    if (type === 'extension_ui_request') this.#question(stringOf(id), stringOf(method), line, sequence);
     if (type === 'response' || type === 'ready' || type === 'extension_ui_request' || 'open' in line) return;
-    const said = rpcLineTold(line);
-    if (said === undefined)
+    const parsed = parseRpcLine(line);
+    if (parsed === undefined)
       this.#problem(`a line that is not in the protocol: ${JSON.stringify(line).slice(0, 500)}`);
-    else if (said !== 'not of the log') stretch.told.push(said);
+    else if (parsed !== 'not of the log') sequence.lines.push(parsed);
   }
 
-  #question(id: string, method: string, line: JsonLine, stretch: Stretch): void {
+  #question(id: string, method: string, line: JsonLine, sequence: LineSequence): void {
     if (method === 'select' || method === 'confirm') {
       this.#dialogs.set(id, method);
-      stretch.asked?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
+      sequence.asked?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
     }
     // Somebody else has decided: nothing waits for a decision any more.
     if (method === 'cancel' && this.#dialogs.delete(stringOf(line.targetId)))
-      stretch.withdrawn = (stretch.withdrawn ?? 0) + 1;
+      sequence.withdrawn = (sequence.withdrawn ?? 0) + 1;
   }
 
   async #dial(): Promise<LineLink> {

@@ -4,9 +4,9 @@ import { createParser } from 'eventsource-parser';
 import { WebSocket } from 'ws';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { taskTold } from '../expected/pod.ts';
+import { expectedTaskLines } from '../expected/pod.ts';
 import type { JsonLine } from '../lines.ts';
-import { difference, type Told } from '../door-line.ts';
+import { difference, type DoorLine } from '../door-line.ts';
 import { withinTime } from '../within-time.ts';
 import {
   type ClientOptions,
@@ -14,9 +14,9 @@ import {
   outcomeOf,
   type Outcome,
   type Prompt,
-  type Stretch,
+  type LineSequence,
 } from './client.ts';
-import { podLineTold } from './pod-lines.ts';
+import { parsePodLine } from './pod-lines.ts';
 
 interface HttpAnswer {
   readonly status: number;
@@ -26,7 +26,7 @@ interface HttpAnswer {
 /** The common part of both clients of the tasks door: requests over HTTP, lines with ids. */
 abstract class TasksClient implements DoorClient {
   abstract readonly wire: 'tasks SSE' | 'tasks WebSocket';
-  readonly stretches: Stretch[] = [];
+  readonly sequences: LineSequence[] = [];
   readonly problems: string[] = [];
   connections = 0;
   /** Accepted tasks. */
@@ -105,9 +105,9 @@ abstract class TasksClient implements DoorClient {
     return open;
   };
 
-  protected async submit(wish: object, key?: string): Promise<JsonLine> {
+  protected async submit(request: object, key?: string): Promise<JsonLine> {
     const headers = key === undefined ? {} : { 'idempotency-key': key };
-    return (await this.http('POST', '/submit_task', wish, headers)).body;
+    return (await this.http('POST', '/submit_task', request, headers)).body;
   }
 
   protected async http(
@@ -131,23 +131,23 @@ abstract class TasksClient implements DoorClient {
     if (event === 'snapshot') this.#joined(line);
     if (id !== undefined) this.lastId = id;
     if (event === 'snapshot' || seq === undefined) return;
-    const said = podLineTold(line, 'extended');
-    if (said === undefined) this.problem(`a line that is not in the protocol: ${JSON.stringify(line)}`);
-    else this.stretches.at(-1)?.told.push(said);
+    const parsed = parsePodLine(line, 'extended');
+    if (parsed === undefined) this.problem(`a line that is not in the protocol: ${JSON.stringify(line)}`);
+    else this.sequences.at(-1)?.lines.push(parsed);
   }
 
   #joined(line: JsonLine): void {
     const data = objectOf(line.data);
     if (data.reason === 'gap') this.problem(`a gap: ${JSON.stringify(line).slice(0, 300)}`);
     const seq = Number(line.seq);
-    this.stretches.push({ from: { lowest: seq, highest: seq }, told: [], snapshot: data });
+    this.sequences.push({ from: { lowest: seq, highest: seq }, lines: [], snapshot: data });
   }
 
   /** Where the next connection starts: after the last line, or at the first event if everything is requested. */
   protected begin(): string | undefined {
     if (this.lastId !== undefined) return this.lastId;
     if (!this.options.fromStart) return undefined;
-    if (this.stretches.length === 0) this.stretches.push({ from: { lowest: 0, highest: 0 }, told: [] });
+    if (this.sequences.length === 0) this.sequences.push({ from: { lowest: 0, highest: 0 }, lines: [] });
     return '0';
   }
 
@@ -172,7 +172,7 @@ export class TasksSseClient extends TasksClient {
     this.connections += 1;
     const { daemon, pod } = this.options;
     const after = this.begin();
-    const stretches = this.stretches.length;
+    const sequences = this.sequences.length;
     const url = new URL(`/sessions/${pod}/events`, daemon.url);
     const headers = after === undefined ? {} : { 'last-event-id': after };
     const response = await send(url, 'GET', daemon.key, undefined, headers);
@@ -191,7 +191,7 @@ export class TasksSseClient extends TasksClient {
     });
     if (after === undefined)
       await withinTime('the stream begins with a snapshot', () =>
-        this.stretches.length > stretches || !this.#isOpen ? true : undefined,
+        this.sequences.length > sequences || !this.#isOpen ? true : undefined,
       );
   }
 
@@ -201,17 +201,17 @@ export class TasksSseClient extends TasksClient {
     const problems: string[] = [];
     for (const task of this.tasks) {
       const response = await send(new URL(`/tasks/${task}/events`, daemon.url), 'GET', daemon.key);
-      const told: Told[] = [];
+      const received: DoorLine[] = [];
       const parser = createParser({
         onEvent: ({ data }) => {
           const line = objectOf(JSON.parse(data));
-          const said = line.seq === undefined ? undefined : podLineTold(line, 'extended');
-          if (said !== undefined) told.push(said);
+          const parsed = line.seq === undefined ? undefined : parsePodLine(line, 'extended');
+          if (parsed !== undefined) received.push(parsed);
         },
       });
       response.setEncoding('utf8');
       for await (const text of response) parser.feed(text as string);
-      const problem = difference(taskTold(log, task), told, { isComplete: true });
+      const problem = difference(expectedTaskLines(log, task), received, { isComplete: true });
       if (problem !== undefined) problems.push(`the stream of ${task}: ${problem}`);
     }
     return problems;
@@ -285,8 +285,8 @@ export class TasksWebSocketClient extends TasksClient {
     this.#socket?.resume();
   }
 
-  protected override async submit(wish: object): Promise<JsonLine> {
-    const { event, data } = await this.#ask('prompt', wish);
+  protected override async submit(request: object): Promise<JsonLine> {
+    const { event, data } = await this.#ask('prompt', request);
     return event === 'accepted' ? objectOf(data) : { status: 'rejected' };
   }
 

@@ -1,16 +1,16 @@
 import type { Item } from '../../../src/llm/index.ts';
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { type Told, told } from '../door-line.ts';
+import { type DoorLine, doorLine } from '../door-line.ts';
 import { textIn } from './pod.ts';
 
 /**
  * The lines that a subscriber of the HLD door receives for a log, by the page and the seed: statuses, complete rows of the
  * conversation, approvals. The protocol has no deltas, call starts, queues and turns.
  */
-export function hldTold(log: readonly PodEvent[]): readonly Told[] {
-  const teller = new HldTeller();
-  for (const event of log) teller.tell(event);
-  return teller.told;
+export function expectedHldLines(log: readonly PodEvent[]): readonly DoorLine[] {
+  const encoder = new HldEncoder();
+  for (const event of log) encoder.encode(event);
+  return encoder.lines;
 }
 
 /** The five statuses of the protocol, and the additional `detail`. */
@@ -28,8 +28,8 @@ export function isStatus(word: unknown): boolean {
   return STATUSES.some((status) => status === word);
 }
 
-class HldTeller {
-  readonly told: Told[] = [];
+class HldEncoder {
+  readonly lines: DoorLine[] = [];
   #seq = 0;
   #state = 'idle';
   #run: { isOpen: boolean; outcome: string } | undefined;
@@ -38,7 +38,7 @@ class HldTeller {
   readonly #approvals = new Set<string>();
   readonly #answered = new Set<string>();
 
-  tell(event: PodEvent): void {
+  encode(event: PodEvent): void {
     this.#seq = event.seq;
     this.#tellOf(event);
     const before = this.#phase();
@@ -47,7 +47,7 @@ class HldTeller {
     if (after === before) return;
     const old = DETAILS[before] ?? before;
     const now = DETAILS[after];
-    this.#say('session_status_changed', { old, new: now ?? after, ...(now && { detail: after }) });
+    this.#add('session_status_changed', { old, new: now ?? after, ...(now && { detail: after }) });
   }
 
   #tellOf(event: PodEvent): void {
@@ -58,7 +58,7 @@ class HldTeller {
         return;
       case 'llm-end':
         if (event.usage !== undefined && event.outcome === 'completed')
-          this.#say('session_status_changed', { reason: 'token_update' });
+          this.#add('session_status_changed', { reason: 'token_update' });
         return this.#rows(event.items);
       case 'tool-end':
         return this.#row('tool_result', { id: event.callId, content: textIn(event.output.content) });
@@ -70,12 +70,12 @@ class HldTeller {
         if (event.result.status === 'compacted') this.#row('system', { content: event.result.summary });
         return;
       case 'approval-request':
-        return this.#say('new_approval', {
+        return this.#add('new_approval', {
           approval_id: `local-${event.approval.approvalId}`,
           tool_name: event.approval.tool,
         });
       case 'approval-response':
-        return this.#say('approval_resolved', {
+        return this.#add('approval_resolved', {
           approval_id: `local-${event.approvalId}`,
           approved: event.status === 'approved',
           response_text: event.comment ?? '',
@@ -145,10 +145,10 @@ class HldTeller {
   }
 
   #row(type: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#say('conversation_updated', { type, ...fields });
+    this.#add('conversation_updated', { type, ...fields });
   }
 
-  #say(name: string, fields: Readonly<Record<string, unknown>>): void {
-    this.told.push(told(this.#seq, name, fields));
+  #add(name: string, fields: Readonly<Record<string, unknown>>): void {
+    this.lines.push(doorLine(this.#seq, name, fields));
   }
 }

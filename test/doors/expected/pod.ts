@@ -1,25 +1,27 @@
 import type { Content } from '../../../src/llm/index.ts';
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { type Told, told, toldPiece } from '../door-line.ts';
+import { type DoorLine, doorLine, deltaLine } from '../door-line.ts';
 
 /**
  * The lines of the Pod Protocol for a log, written from its page and the seed, not from the door. `plain` is a connection without
  * a subscription: fourteen events, six codes. The tasks door sends the lines of an extended connection.
  */
-export function podTold(log: readonly PodEvent[], kind: 'plain' | 'extended'): readonly Told[] {
-  const teller = new PodTeller(kind === 'extended');
-  for (const event of log) teller.tell(event);
-  return teller.told;
+export function expectedPodLines(log: readonly PodEvent[], kind: 'plain' | 'extended'): readonly DoorLine[] {
+  const encoder = new PodEncoder(kind === 'extended');
+  for (const event of log) encoder.encode(event);
+  return encoder.lines;
 }
 
 /** The lines of one task's stream: that it is queued, and its run from start to end, also across a restart. */
-export function taskTold(log: readonly PodEvent[], taskId: string): readonly Told[] {
+export function expectedTaskLines(log: readonly PodEvent[], taskId: string): readonly DoorLine[] {
   const queued = log.find((event) => event.type === 'queued' && event.taskId === taskId);
   const starts = log.filter((event) => event.type === 'run-start' && event.taskId === taskId);
   const runIds = new Set(starts.map((event) => (event.type === 'run-start' ? event.runId : '')));
   const first = starts[0]?.seq ?? Infinity;
   const last = log.findLast((event) => event.type === 'run-end' && runIds.has(event.runId))?.seq ?? 0;
-  return podTold(log, 'extended').filter(({ seq }) => seq === queued?.seq || (seq >= first && seq <= last));
+  return expectedPodLines(log, 'extended').filter(
+    ({ seq }) => seq === queued?.seq || (seq >= first && seq <= last),
+  );
 }
 
 interface Block {
@@ -28,8 +30,8 @@ interface Block {
   text: string;
 }
 
-class PodTeller {
-  readonly told: Told[] = [];
+class PodEncoder {
+  readonly lines: DoorLine[] = [];
   readonly #isExtended: boolean;
   readonly #blocks = new Map<number, Block>();
   readonly #answered = new Set<string>();
@@ -42,7 +44,7 @@ class PodTeller {
     this.#isExtended = isExtended;
   }
 
-  tell(event: PodEvent): void {
+  encode(event: PodEvent): void {
     this.#seq = event.seq;
     switch (event.type) {
       case 'turn-start':
@@ -172,7 +174,7 @@ class PodTeller {
       const text = delta.type === 'input-json' ? delta.json : delta.text;
       block.text += text;
       const name = PIECES[block.type];
-      if (name !== undefined) this.told.push(toldPiece(this.#seq, `${name} ${block.id}`.trim(), text));
+      if (name !== undefined) this.lines.push(deltaLine(this.#seq, `${name} ${block.id}`.trim(), text));
       return;
     }
     this.#blocks.delete(event.index);
@@ -217,7 +219,7 @@ class PodTeller {
   }
 
   #all(name: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    this.told.push(told(this.#seq, name, fields));
+    this.lines.push(doorLine(this.#seq, name, fields));
   }
 
   #extra(name: string, fields: Readonly<Record<string, unknown>> = {}): void {

@@ -1,15 +1,15 @@
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { type Told, told, toldPiece } from '../door-line.ts';
+import { type DoorLine, doorLine, deltaLine } from '../door-line.ts';
 import { textIn } from './pod.ts';
 
 /**
  * The lines of RPC mode for a log, for a host that joined after a number, by the page and the seed. A host that joins in the
  * middle of a run receives complete objects: start events come with the first event of a loop, a turn or a message.
  */
-export function rpcTold(log: readonly PodEvent[], joinedAfter: number): readonly Told[] {
-  const teller = new RpcTeller();
-  for (const event of log) if (event.seq > joinedAfter) teller.tell(event);
-  return teller.told;
+export function expectedRpcLines(log: readonly PodEvent[], joinedAfter: number): readonly DoorLine[] {
+  const encoder = new RpcEncoder();
+  for (const event of log) if (event.seq > joinedAfter) encoder.encode(event);
+  return encoder.lines;
 }
 
 interface Shown {
@@ -19,8 +19,8 @@ interface Shown {
   text: string;
 }
 
-class RpcTeller {
-  readonly told: Told[] = [];
+class RpcEncoder {
+  readonly lines: DoorLine[] = [];
   #seq = 0;
   /** Roles of the messages of the loop; undefined outside of one. */
   #loop: string[] | undefined;
@@ -36,7 +36,7 @@ class RpcTeller {
   #isGivenUp = false;
   readonly #blocks = new Map<number, Shown>();
 
-  tell(event: PodEvent): void {
+  encode(event: PodEvent): void {
     this.#seq = event.seq;
     switch (event.type) {
       case 'run-start':
@@ -59,13 +59,13 @@ class RpcTeller {
         return this.#endAnswer(event);
       case 'tool-start':
         this.#openTurn();
-        return this.#say('tool_execution_start', { id: event.call.callId, name: event.call.name });
+        return this.#add('tool_execution_start', { id: event.call.callId, name: event.call.name });
       case 'tool-update':
-        return this.#say('tool_execution_update', { id: event.callId, text: event.text });
+        return this.#add('tool_execution_update', { id: event.callId, text: event.text });
       case 'tool-end': {
         const text = textIn(event.output.content);
         const { callId: id, name } = event;
-        this.#say('tool_execution_end', { id, name, text, isError: event.output.isError });
+        this.#add('tool_execution_end', { id, name, text, isError: event.output.isError });
         this.#results.push(id);
         return this.#whole('toolResult', { role: 'toolResult', id, text });
       }
@@ -83,7 +83,7 @@ class RpcTeller {
         return this.#endRun(event.outcome.status);
       case 'state':
         if (this.#outcome === undefined || event.state === 'running' || event.state === 'waiting') return;
-        this.#say('agent_settled', { aborted: this.#outcome === 'cancelled' });
+        this.#add('agent_settled', { aborted: this.#outcome === 'cancelled' });
         this.#outcome = undefined;
         return;
       default:
@@ -93,7 +93,7 @@ class RpcTeller {
   #openLoop(): void {
     if (this.#loop !== undefined) return;
     this.#loop = [];
-    this.#say('agent_start');
+    this.#add('agent_start');
   }
 
   #openTurn(): void {
@@ -102,7 +102,7 @@ class RpcTeller {
     this.#isTurnOpen = true;
     this.#wasAborted = false;
     this.#results = [];
-    this.#say('turn_start');
+    this.#add('turn_start');
   }
 
   #input({ item, origin }: Extract<PodEvent, { type: 'input' }>): void {
@@ -112,8 +112,8 @@ class RpcTeller {
   }
 
   #whole(role: string, message: Readonly<Record<string, unknown>>): void {
-    this.#say('message_start', { role });
-    this.#say('message_end', message);
+    this.#add('message_start', { role });
+    this.#add('message_end', message);
     this.#loop?.push(role);
   }
 
@@ -123,7 +123,7 @@ class RpcTeller {
     this.#isAnswering = true;
     this.#stop = 'stop';
     this.#blocks.clear();
-    this.#say('message_start', { role: 'assistant' });
+    this.#add('message_start', { role: 'assistant' });
   }
 
   #block(event: Extract<PodEvent, { type: 'block-start' | 'block-delta' | 'block-stop' }>): void {
@@ -134,7 +134,7 @@ class RpcTeller {
       const id = event.blockType === 'tool-use' ? event.id : '';
       const shown: Shown = { kind, at: this.#blocks.size, id, text: '' };
       this.#blocks.set(event.index, shown);
-      return this.#say(`message_update ${kind}_start ${shown.at}`);
+      return this.#add(`message_update ${kind}_start ${shown.at}`);
     }
     const block = this.#blocks.get(event.index);
     // Of a block that started before the host joined, only the complete message is sent.
@@ -143,10 +143,10 @@ class RpcTeller {
     if (event.type === 'block-delta') {
       const text = event.delta.type === 'input-json' ? event.delta.json : event.delta.text;
       block.text += text;
-      this.told.push(toldPiece(this.#seq, `message_update ${kind}_delta ${at}`, text));
+      this.lines.push(deltaLine(this.#seq, `message_update ${kind}_delta ${at}`, text));
       return;
     }
-    this.#say(`message_update ${kind}_end ${at}`, kind === 'toolcall' ? { id } : { content: block.text });
+    this.#add(`message_update ${kind}_end ${at}`, kind === 'toolcall' ? { id } : { content: block.text });
   }
 
   #endAnswer({ outcome, items, broken }: Extract<PodEvent, { type: 'llm-end' }>): void {
@@ -166,19 +166,19 @@ class RpcTeller {
     this.#endTurn([]);
     this.#retried = undefined;
     this.#endLoop();
-    this.#say('auto_retry_start');
+    this.#add('auto_retry_start');
   }
 
   #endLoop(): void {
     if (this.#loop === undefined) return;
-    this.#say('agent_end', { messages: this.#loop });
+    this.#add('agent_end', { messages: this.#loop });
     this.#loop = undefined;
     this.#isTurnOpen = false;
     this.#sayRetried();
   }
 
   #sayRetried(): void {
-    if (this.#retried !== undefined) this.#say('auto_retry_end', { success: this.#retried });
+    if (this.#retried !== undefined) this.#add('auto_retry_end', { success: this.#retried });
     this.#retried = undefined;
   }
 
@@ -198,14 +198,14 @@ class RpcTeller {
   #finish(text: string, calls: readonly string[], stopReason: string): void {
     this.#isAnswering = false;
     this.#loop?.push('assistant');
-    this.#say('message_end', { role: 'assistant', text, calls, stopReason });
+    this.#add('message_end', { role: 'assistant', text, calls, stopReason });
   }
 
   #endTurn(results: readonly string[]): void {
     if (!this.#isTurnOpen || this.#isGivenUp) return;
     this.#isTurnOpen = false;
     const all = [...this.#results, ...results.filter((id) => !this.#results.includes(id))];
-    this.#say('turn_end', { results: all });
+    this.#add('turn_end', { results: all });
   }
 
   #endRun(status: string): void {
@@ -220,8 +220,8 @@ class RpcTeller {
     this.#outcome = status;
   }
 
-  #say(name: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    this.told.push(told(this.#seq, name, fields));
+  #add(name: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.lines.push(doorLine(this.#seq, name, fields));
   }
 }
 

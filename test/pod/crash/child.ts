@@ -3,7 +3,7 @@ import { Host } from '../../../src/pod/index.ts';
 import { realFiles } from '../../../src/store/index.ts';
 import { watched } from './boundaries.ts';
 import type { Known } from './ledger.ts';
-import { comeBack, live } from './scenarios.ts';
+import { reopenPods, fullScenario } from './scenarios.ts';
 import { agentsIn, Gates } from './test-agents.ts';
 
 /** What a process does, and when it dies. */
@@ -11,7 +11,7 @@ export interface Fate {
   readonly url: string;
   readonly directory: string;
   readonly cwd: string;
-  readonly witness: string;
+  readonly effectsFile: string;
   /** The file to which it appends what it knows, each line before anything else happens. */
   readonly ledger: string;
   /** The boundary at which it kills itself. */
@@ -28,11 +28,11 @@ const files = watched(realFiles, () => {
   if (boundaries === fate.killAt) process.kill(process.pid, 'SIGKILL');
   boundaries += 1;
 });
-const { url, directory, cwd, witness, ids } = fate;
+const { url, directory, cwd, effectsFile, ids } = fate;
 const note = (known: Known): void => void writeSync(ledger, `${JSON.stringify(known)}\n`);
 const gate = (name: string): Promise<void> => (ids === undefined ? gates.wait(name) : Promise.resolve());
-const host = await Host.open({ directory, agents: agentsIn(url, { witness, gate }), files });
-if (ids === undefined) await live(host, cwd, gates, note);
-else await comeBack(host, ids, note);
+const host = await Host.open({ directory, agents: agentsIn(url, { effectsFile, gate }), files });
+if (ids === undefined) await fullScenario(host, cwd, gates, note);
+else await reopenPods(host, ids, note);
 process.stdout.write(`${boundaries}\n`);
 process.kill(process.pid, 'SIGKILL');

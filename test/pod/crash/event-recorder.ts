@@ -11,7 +11,7 @@ export class EventRecorder {
   #wake: () => void = () => {};
 
   constructor(pod: Pod, name: PodName, note: Note) {
-    this.#listening = this.#listen(pod, name, note);
+    this.#listening = this.#longAnswerScenario(pod, name, note);
   }
 
   /** The first matching event of a type, past or future. */
@@ -35,7 +35,7 @@ export class EventRecorder {
     await this.#listening;
   }
 
-  async #listen(pod: Pod, name: PodName, note: Note): Promise<void> {
+  async #longAnswerScenario(pod: Pod, name: PodName, note: Note): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const after = this.events.at(-1)?.seq ?? 0;
@@ -43,7 +43,7 @@ export class EventRecorder {
         if (watched.type === 'snapshot')
           throw new Error(`${name}: a snapshot in place of what follows ${after}`);
         const { events } = watched.batch;
-        note({ type: 'told', pod: name, events });
+        note({ type: 'received', pod: name, events });
         this.events.push(...events);
         this.#wake();
       }

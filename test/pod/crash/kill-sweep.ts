@@ -16,7 +16,7 @@ export class Program {
   readonly #compiled = compiled('test/pod/crash/child.ts');
 
   /** Runs it until it is killed. Returns its output if it reached its end. */
-  live(fate: Fate): Promise<string> {
+  fullScenario(fate: Fate): Promise<string> {
     const script = join(this.#compiled.directory, 'test/pod/crash/child.js');
     const child = spawn(process.execPath, [script, JSON.stringify(fate)], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,7 +56,9 @@ export interface Kill {
 
 /** The number of boundaries in an uninterrupted life. */
 export async function boundariesOf(url: string, program: Program): Promise<number> {
-  return inPlace(async (place) => Number(await program.live(fateIn(place, url, Number.MAX_SAFE_INTEGER))));
+  return inDirectory(async (directory) =>
+    Number(await program.fullScenario(fateIn(directory, url, Number.MAX_SAFE_INTEGER))),
+  );
 }
 
 /** Kills a process at a boundary, opens what it left in this process, and checks all that was acknowledged. */
@@ -67,11 +69,11 @@ export async function problemsOfKill({
   again,
   look = () => {},
 }: Kill): Promise<readonly string[]> {
-  return inPlace(async (place) => {
-    const fate = fateIn(place, url, at);
-    await program.live(fate);
+  return inDirectory(async (directory) => {
+    const fate = fateIn(directory, url, at);
+    await program.fullScenario(fate);
     const ids = Object.fromEntries(ledgersOf(knowledgeIn(fate)).map(({ name, id }) => [name, id]));
-    if (again !== undefined) await program.live({ ...fate, killAt: again, ids });
+    if (again !== undefined) await program.fullScenario({ ...fate, killAt: again, ids });
     const where = `killed at ${at}${again === undefined ? '' : ` and ${again}`}: `;
     const problems = (await problemsOf(fate)).map((problem) => `${where}${problem}`);
     look({ directory: fate.directory, problems, ids });
@@ -80,11 +82,11 @@ export async function problemsOfKill({
 }
 
 async function problemsOf(fate: Fate): Promise<readonly string[]> {
-  const { url, directory, witness } = fate;
+  const { url, directory, effectsFile } = fate;
   try {
     const gate = () => Promise.resolve();
-    const host = await Host.open({ directory, agents: agentsIn(url, { witness, gate }) });
-    const reopened = { host, files: realFiles, directory, witness, isLossy: false };
+    const host = await Host.open({ directory, agents: agentsIn(url, { effectsFile, gate }) });
+    const reopened = { host, files: realFiles, directory, effectsFile, isLossy: false };
     const problems = await problemsAfter(reopened, knowledgeIn(fate));
     await host.shutdown();
     return problems;
@@ -93,12 +95,19 @@ async function problemsOf(fate: Fate): Promise<readonly string[]> {
   }
 }
 
-function fateIn(place: string, url: string, killAt: number): Fate {
-  const cwd = join(place, 'work');
+function fateIn(directory: string, url: string, killAt: number): Fate {
+  const cwd = join(directory, 'work');
   mkdirSync(cwd);
-  const witness = join(place, 'witness');
-  writeFileSync(witness, '');
-  return { url, directory: join(place, 'data'), cwd, witness, ledger: join(place, 'ledger'), killAt };
+  const effectsFile = join(directory, 'effects');
+  writeFileSync(effectsFile, '');
+  return {
+    url,
+    directory: join(directory, 'data'),
+    cwd,
+    effectsFile,
+    ledger: join(directory, 'ledger'),
+    killAt,
+  };
 }
 
 function knowledgeIn({ ledger }: Fate): readonly Known[] {
@@ -107,11 +116,11 @@ function knowledgeIn({ ledger }: Fate): readonly Known[] {
   return lines.map((line): Known => JSON.parse(line));
 }
 
-async function inPlace<T>(work: (place: string) => Promise<T>): Promise<T> {
-  const place = mkdtempSync(join(tmpdir(), 'polypod-kill-'));
+async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-kill-'));
   try {
-    return await work(place);
+    return await work(directory);
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -9,7 +9,7 @@ export type Known =
   | { readonly type: 'sent'; readonly pod: PodName; readonly key: string; readonly command: PodCommand }
   | { readonly type: 'accepted'; readonly key: string; readonly receipt: Receipt }
   /** It received events. */
-  | { readonly type: 'told'; readonly pod: PodName; readonly events: readonly PodEvent[] };
+  | { readonly type: 'received'; readonly pod: PodName; readonly events: readonly PodEvent[] };
 
 export type PodName = 'main' | 'fork';
 
@@ -27,7 +27,7 @@ export interface Ledger {
   readonly name: PodName;
   readonly id: string;
   readonly sent: readonly Sent[];
-  readonly told: readonly PodEvent[];
+  readonly received: readonly PodEvent[];
 }
 
 /** By pod. A pod that no client received is unknown. */
@@ -46,7 +46,7 @@ export function ledgersOf(knowledge: readonly Known[]): readonly Ledger[] {
           ? [{ key: known.key, command: known.command, receipt: receipts.get(known.key) }]
           : [],
       ),
-      told: own.flatMap((known) => (known.type === 'told' ? known.events : [])),
+      received: own.flatMap((known) => (known.type === 'received' ? known.events : [])),
     };
   });
 }

@@ -6,7 +6,7 @@ import { Host, type HostOptions } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
 import { FaultyFiles, type Survival } from '../../store/faulty-files.ts';
 import { ledgersOf } from './ledger.ts';
-import { comeBack, type Life, live } from './scenarios.ts';
+import { reopenPods, type Scenario, fullScenario } from './scenarios.ts';
 import { copyFiles, type Cut, filesOf, type Image, Machine, type Plant } from './power-cut.ts';
 import { problemsAfter } from './problems.ts';
 import { randomFrom } from './random.ts';
@@ -15,7 +15,7 @@ import { agentsIn, Gates } from './test-agents.ts';
 export interface LossySweep {
   /** The simulator's address. */
   readonly url: string;
-  readonly life?: Life;
+  readonly life?: Scenario;
   readonly seed: number;
   /** The fraction of the boundaries, 0 to 1, at which the power is cut. */
   readonly share: number;
@@ -41,32 +41,32 @@ const BOUNDARIES_OF_OPENING = 60;
  * was acknowledged; every other one loses its power again while it is being opened.
  */
 export async function lossySweep(sweep: LossySweep): Promise<Swept> {
-  const place = mkdtempSync(join(tmpdir(), 'polypod-crash-'));
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-crash-'));
   try {
-    return await new Sweeper(sweep, place).sweep();
+    return await new Sweeper(sweep, directory).sweep();
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
 class Sweeper {
   readonly #sweep: LossySweep;
-  readonly #place: string;
+  readonly #directory: string;
   readonly #random: () => number;
   readonly #plant: Plant;
   readonly #problems: string[] = [];
   #points = 0;
-  #witnesses = 0;
+  #effectsFiles = 0;
 
-  constructor(sweep: LossySweep, place: string) {
+  constructor(sweep: LossySweep, directory: string) {
     this.#sweep = sweep;
-    this.#place = place;
+    this.#directory = directory;
     this.#random = randomFrom(sweep.seed);
     this.#plant = sweep.plant ?? ((files) => files);
   }
 
   async sweep(): Promise<Swept> {
-    const { boundaries, images } = await this.#live();
+    const { boundaries, images } = await this.#fullScenario();
     for (const [index, image] of images.entries()) {
       const again = index % 2 === 0 ? undefined : await this.#cutAgain(image);
       await this.#inspect(image, `${boundaries[index]}`);
@@ -76,10 +76,13 @@ class Sweeper {
     return { points: this.#points, problems: this.#problems };
   }
 
-  async #live(): Promise<{ readonly boundaries: readonly number[]; readonly images: readonly Image[] }> {
-    const { life = live, share } = this.#sweep;
+  async #fullScenario(): Promise<{
+    readonly boundaries: readonly number[];
+    readonly images: readonly Image[];
+  }> {
+    const { life = fullScenario, share } = this.#sweep;
     const gates = new Gates();
-    const witness = this.#witnessing('');
+    const effectsFile = this.#newEffectsFile('');
     const boundaries: number[] = [];
     const cutAt = (boundary: number): Cut | undefined => {
       if (this.#random() >= share) return undefined;
@@ -87,22 +90,22 @@ class Sweeper {
       return this.#cut();
     };
     const begun = { disk: new FaultyFiles(), directories: new Set<string>(), knowledge: [] };
-    const machine = new Machine(begun, witness, cutAt, this.#plant);
-    const host = await this.#open(machine.files, witness, gates);
-    await life(host, this.#place, gates, (known) => machine.knowledge.push(known));
+    const machine = new Machine(begun, effectsFile, cutAt, this.#plant);
+    const host = await this.#open(machine.files, effectsFile, gates);
+    await life(host, this.#directory, gates, (known) => machine.knowledge.push(known));
     return { boundaries, images: machine.images };
   }
 
   /** Continues the same life, with another power cut while it is resumed. */
   async #cutAgain(image: Image): Promise<Image | undefined> {
-    const witness = this.#witnessing(image.witness);
+    const effectsFile = this.#newEffectsFile(image.effectsFile);
     const at = Math.floor(this.#random() * BOUNDARIES_OF_OPENING);
     const cutAt = (boundary: number): Cut | undefined => (boundary === at ? this.#cut() : undefined);
-    const machine = new Machine(copyOf(image), witness, cutAt, this.#plant);
+    const machine = new Machine(copyOf(image), effectsFile, cutAt, this.#plant);
     try {
-      const host = await this.#open(machine.files, witness);
+      const host = await this.#open(machine.files, effectsFile);
       const ids = Object.fromEntries(ledgersOf(image.knowledge).map(({ name, id }) => [name, id]));
-      await comeBack(host, ids, (known) => machine.knowledge.push(known));
+      await reopenPods(host, ids, (known) => machine.knowledge.push(known));
       await host.shutdown();
     } catch {
       // A failure to open is detected when the first image is checked.
@@ -114,11 +117,11 @@ class Sweeper {
     this.#points += 1;
     const report = (problem: string): void =>
       void this.#problems.push(`seed ${this.#sweep.seed}, power cut at ${boundary}: ${problem}`);
-    const witness = this.#witnessing(image.witness);
+    const effectsFile = this.#newEffectsFile(image.effectsFile);
     const files = this.#plant(filesOf(image.disk, new Set(image.directories)));
     try {
-      const host = await this.#open(files, witness);
-      const reopened = { host, files, directory: DIRECTORY, witness, isLossy: true };
+      const host = await this.#open(files, effectsFile);
+      const reopened = { host, files, directory: DIRECTORY, effectsFile, isLossy: true };
       (await problemsAfter(reopened, image.knowledge)).forEach(report);
       await host.shutdown();
     } catch (thrown) {
@@ -126,10 +129,15 @@ class Sweeper {
     }
   }
 
-  #open(files: Files, witness: string, gates?: Gates): Promise<Host> {
+  #open(files: Files, effectsFile: string, gates?: Gates): Promise<Host> {
     const { url, options } = this.#sweep;
     const gate = (name: string): Promise<void> => gates?.wait(name) ?? Promise.resolve();
-    return Host.open({ directory: DIRECTORY, agents: agentsIn(url, { witness, gate }), files, ...options });
+    return Host.open({
+      directory: DIRECTORY,
+      agents: agentsIn(url, { effectsFile, gate }),
+      files,
+      ...options,
+    });
   }
 
   #cut(): Cut {
@@ -137,10 +145,10 @@ class Sweeper {
     return survival === undefined ? anyCut(this.#random) : { session: survival, rest: survival };
   }
 
-  #witnessing(soFar: string): string {
-    const witness = join(this.#place, `witness-${(this.#witnesses += 1)}`);
-    writeFileSync(witness, soFar);
-    return witness;
+  #newEffectsFile(soFar: string): string {
+    const effectsFile = join(this.#directory, `effects-${(this.#effectsFiles += 1)}`);
+    writeFileSync(effectsFile, soFar);
+    return effectsFile;
   }
 }
 

@@ -21,16 +21,16 @@ export async function logAfter(
 }
 
 /** The state of the pod when nothing more happens. */
-export async function resting(pod: Pod): Promise<Snapshot> {
+export async function idleSnapshot(pod: Pod): Promise<Snapshot> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
   for await (const _ of pod.watch({ signal })) {
     const snapshot = await pod.snapshot();
-    if (isResting(snapshot)) return snapshot;
+    if (isIdle(snapshot)) return snapshot;
   }
   throw new Error('the pod does not become idle');
 }
 
-function isResting({ state, queue, shells, compacting }: Snapshot): boolean {
+function isIdle({ state, queue, shells, compacting }: Snapshot): boolean {
   if (shells.length > 0 || compacting) return false;
   if (state === 'idle') return !queue.some(({ lane }) => lane === 'prompt');
   return state === 'waiting' || state === 'paused';

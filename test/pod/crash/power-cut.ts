@@ -10,7 +10,7 @@ export interface Image {
   readonly disk: FaultyFiles;
   readonly directories: ReadonlySet<string>;
   readonly knowledge: readonly Known[];
-  readonly witness: string;
+  readonly effectsFile: string;
 }
 
 /** Injects a defect between the pods and the disk. */
@@ -30,19 +30,19 @@ export class Machine {
   readonly knowledge: Known[];
   readonly #disk: FaultyFiles;
   readonly #directories: Set<string>;
-  readonly #witness: string;
+  readonly #effectsFile: string;
   #boundaries = 0;
 
   /** `cutAt` determines at which boundaries an image is taken, and what the disk keeps. */
   constructor(
     from: Pick<Image, 'disk' | 'directories' | 'knowledge'>,
-    witness: string,
+    effectsFile: string,
     cutAt: (boundary: number) => Cut | undefined,
     plant: Plant,
   ) {
     this.#disk = from.disk;
     this.#directories = new Set(from.directories);
-    this.#witness = witness;
+    this.#effectsFile = effectsFile;
     this.knowledge = [...from.knowledge];
     this.files = watched(plant(filesOf(this.#disk, this.#directories)), () => {
       const cut = cutAt(this.#boundaries);
@@ -64,7 +64,7 @@ export class Machine {
       disk,
       directories: new Set(this.#directories),
       knowledge: [...this.knowledge],
-      witness: readFileSync(this.#witness, 'utf8'),
+      effectsFile: readFileSync(this.#effectsFile, 'utf8'),
     };
   }
 }

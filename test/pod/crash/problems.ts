@@ -4,10 +4,10 @@ import { messageOf } from '../../../src/base/index.ts';
 import type { Host, Pod, PodEvent, Snapshot } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
 import { type Known, type Ledger, ledgersOf, type Sent } from './ledger.ts';
-import { logAfter, resting } from './pod-reader.ts';
+import { logAfter, idleSnapshot } from './pod-reader.ts';
 import { ADA, promptCommand } from './scenarios.ts';
 import { SessionText } from './session-text.ts';
-import { foldedProblems } from './snapshot-differences.ts';
+import { snapshotDifferences } from './snapshot-differences.ts';
 
 /** A reopened host after a crash. */
 export interface Reopened {
@@ -15,7 +15,7 @@ export interface Reopened {
   readonly files: Files;
   readonly directory: string;
   /** All effects, before the crash and since. */
-  readonly witness: string;
+  readonly effectsFile: string;
   /** Whether published events may be lost: then a watcher must receive a snapshot instead. */
   readonly isLossy: boolean;
 }
@@ -35,7 +35,7 @@ export async function problemsAfter(
       report(`it fails with ${messageOf(thrown)}`);
     }
   }
-  const carriedOut = readFileSync(reopened.witness, 'utf8').trimEnd().split('\n');
+  const carriedOut = readFileSync(reopened.effectsFile, 'utf8').trimEnd().split('\n');
   const twice = carriedOut.filter((name, at) => carriedOut.indexOf(name) < at);
   if (twice.length > 0) problems.push(`carried out twice: ${twice.join()}`);
   return problems;
@@ -43,14 +43,14 @@ export async function problemsAfter(
 
 /** A repeated request with the same key returns the same pod, or a working one. */
 async function problemsOfAsking(
-  { host, witness }: Reopened,
+  { host, effectsFile }: Reopened,
   knowledge: readonly Known[],
 ): Promise<readonly string[]> {
   const given = ledgersOf(knowledge).find(({ name }) => name === 'main');
   try {
-    const { id } = await host.create({ cwd: dirname(witness), key: 'main' });
+    const { id } = await host.create({ cwd: dirname(effectsFile), key: 'main' });
     if (given !== undefined && given.id !== id) return [`${id} is given in place of ${given.id}`];
-    await resting(host.pod(id));
+    await idleSnapshot(host.pod(id));
     return [];
   } catch (thrown) {
     return [`the pod that is asked for again fails with ${messageOf(thrown)}`];
@@ -75,12 +75,12 @@ class Inquiry {
     const before = await this.#pod.snapshot();
     const log = await this.#log(before.seq);
     if (log !== undefined) await this.#checkResuming(log);
-    this.#checkState(await resting(this.#pod));
+    this.#checkState(await idleSnapshot(this.#pod));
     await this.#decidePending();
     for (const sent of this.#ledger.sent) await this.#sendAgain(sent);
     await this.#decidePending();
     await this.#goOn();
-    const after = await resting(this.#pod);
+    const after = await idleSnapshot(this.#pod);
     this.#checkConversation(after);
     this.#checkFile();
     const whole = await this.#log(after.seq);
@@ -88,7 +88,7 @@ class Inquiry {
     this.#checkLog(whole);
     if (log !== undefined && JSON.stringify(whole.slice(0, log.length)) !== JSON.stringify(log))
       this.#report('the log has changed while it was open');
-    if (this.#ledger.name === 'main') foldedProblems(whole, after).forEach(this.#report);
+    if (this.#ledger.name === 'main') snapshotDifferences(whole, after).forEach(this.#report);
   }
 
   /** All events; undefined if some are lost and that is reported. */
@@ -96,18 +96,18 @@ class Inquiry {
     const { events, gap } = await logAfter(this.#pod, 0, until);
     if (gap === undefined) return events;
     if (!this.#reopened.isLossy) this.#report('the events are no longer there');
-    const last = this.#ledger.told.at(-1)?.seq ?? 0;
-    if (gap.seq < last) this.#report(`a snapshot of ${gap.seq} although ${last} was told`);
+    const last = this.#ledger.received.at(-1)?.seq ?? 0;
+    if (gap.seq < last) this.#report(`a snapshot of ${gap.seq} although ${last} was received`);
     return undefined;
   }
 
   /** A watcher that resumes after any number receives exactly what follows. */
   async #checkResuming(log: readonly PodEvent[]): Promise<void> {
-    const { told } = this.#ledger;
+    const { received } = this.#ledger;
     const until = log.at(-1)?.seq ?? 0;
     this.#checkLog(log);
     for (const part of [0, 0.3, 0.7, 1]) {
-      const after = told[Math.floor(part * (told.length - 1))]?.seq ?? 0;
+      const after = received[Math.floor(part * (received.length - 1))]?.seq ?? 0;
       const { events, gap } = await logAfter(this.#pod, after, until);
       if (gap !== undefined) {
         if (!this.#reopened.isLossy) this.#report(`nobody can come back after ${after}`);
@@ -124,12 +124,12 @@ class Inquiry {
     if (log.some(({ seq }, at) => at > 0 && seq <= (log[at - 1]?.seq ?? 0)))
       this.#report('numbers do not grow');
     const last = log.at(-1)?.seq ?? 0;
-    for (const event of this.#ledger.told) {
+    for (const event of this.#ledger.received) {
       const now = bySeq.get(event.seq);
       if (now === JSON.stringify(event)) continue;
       if (now !== undefined) this.#report(`the number ${event.seq} was ${event.type}, and is now ${now}`);
       else if (!this.#reopened.isLossy) this.#report(`the event ${event.seq} ${event.type} is gone`);
-      if (event.seq > last) this.#report(`numbers go on at ${last} although ${event.seq} was told`);
+      if (event.seq > last) this.#report(`numbers go on at ${last} although ${event.seq} was received`);
     }
     const ends = new Set(log.flatMap((event) => (event.type === 'run-end' ? [event.runId] : [])));
     const current = log.findLast((event) => event.type === 'run-start')?.runId;
@@ -162,13 +162,13 @@ class Inquiry {
 
   /** Published approvals without a decision are still pending. They are decided now, and the run resumes. */
   async #decidePending(): Promise<void> {
-    const { sent, told } = this.#ledger;
+    const { sent, received } = this.#ledger;
     const { approvals } = await this.#pod.snapshot();
-    const asked = told.flatMap((event) =>
+    const asked = received.flatMap((event) =>
       event.type === 'approval-request' ? [event.approval.approvalId] : [],
     );
     const answered = new Set([
-      ...told.flatMap((event) => (event.type === 'approval-response' ? [event.approvalId] : [])),
+      ...received.flatMap((event) => (event.type === 'approval-response' ? [event.approvalId] : [])),
       ...sent.flatMap(({ command }) => (command.type === 'decide' ? [command.approvalId] : [])),
       ...this.#decided,
     ]);
@@ -178,7 +178,7 @@ class Inquiry {
     for (const { approvalId, title } of approvals) {
       this.#decided.add(approvalId);
       await this.#pod.handle({ type: 'decide', approvalId, decision: 'approve' }, ADA);
-      const { lastRun, state } = await resting(this.#pod);
+      const { lastRun, state } = await idleSnapshot(this.#pod);
       if (state !== 'idle' || lastRun?.outcome.status !== 'finished')
         this.#report(
           `after the decision about ${title} the run is ${lastRun?.outcome.status}, the pod ${state}`,
@@ -190,11 +190,11 @@ class Inquiry {
 
   /** The same key returns the same receipt without an effect. A command in flight takes effect now, or already has. */
   async #sendAgain({ key, command, receipt }: Sent): Promise<void> {
-    const { seq } = await resting(this.#pod);
+    const { seq } = await idleSnapshot(this.#pod);
     const again = await this.#pod
       .handle(command, { ...ADA, key })
       .catch((thrown: unknown) => messageOf(thrown));
-    const { seq: then } = await resting(this.#pod);
+    const { seq: then } = await idleSnapshot(this.#pod);
     if (receipt === undefined) return;
     if (JSON.stringify(again) !== JSON.stringify(receipt))
       this.#report(
@@ -204,13 +204,13 @@ class Inquiry {
   }
 
   async #goOn(): Promise<void> {
-    const { state } = await resting(this.#pod);
+    const { state } = await idleSnapshot(this.#pod);
     if (state === 'waiting') this.#report('it still waits although everything was decided');
     const { runId } = await this.#pod.handle(promptCommand(`note last-${this.#ledger.name}`), ADA);
-    const { lastRun } = await resting(this.#pod);
+    const { lastRun } = await idleSnapshot(this.#pod);
     if (lastRun?.runId !== runId || lastRun?.outcome.status !== 'finished')
       this.#report(`a new run ends ${lastRun?.outcome.status}`);
-    const carriedOut = readFileSync(this.#reopened.witness, 'utf8').split('\n');
+    const carriedOut = readFileSync(this.#reopened.effectsFile, 'utf8').split('\n');
     if (!carriedOut.includes(`last-${this.#ledger.name}`)) this.#report('a new call is not carried out');
   }
 
@@ -242,10 +242,10 @@ class Inquiry {
         this.#report(`the decision about ${command.approvalId} is gone`);
       if (command.type !== 'prompt' && command.type !== 'steer' && command.type !== 'follow-up') continue;
       const [part] = command.content;
-      const said = part?.type === 'text' ? part.text : '';
-      const count = text.timesSaid(said);
+      const prompt = part?.type === 'text' ? part.text : '';
+      const count = text.countUserMessages(prompt);
       if (count > 1 || (count === 0 && receipt !== undefined))
-        this.#report(`“${said}” was said ${count} times`);
+        this.#report(`“${prompt}” was recorded ${count} times`);
     }
   }
 }

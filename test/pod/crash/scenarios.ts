@@ -2,15 +2,15 @@ import { textContent } from '../../../src/llm/index.ts';
 import type { Caller, Host, Pod, PodCommand, Receipt } from '../../../src/pod/index.ts';
 import { EventRecorder } from './event-recorder.ts';
 import type { Note, PodName } from './ledger.ts';
-import { logAfter, resting } from './pod-reader.ts';
-import { type Gates, witnessing } from './test-agents.ts';
+import { logAfter, idleSnapshot } from './pod-reader.ts';
+import { type Gates, recordEffect } from './test-agents.ts';
 
 export const ADA: Caller = { by: 'ada', door: 'test' };
 
 export const promptCommand = (text: string) => ({ type: 'prompt', content: textContent(text) }) as const;
 
 /** One client's session with a pod. */
-interface Talk {
+interface PodSession {
   readonly pod: Pod;
   readonly recorder: EventRecorder;
   /** Sends a command with a key. Records it before it is sent and when it is accepted. */
@@ -20,10 +20,10 @@ interface Talk {
 }
 
 /** What a client does with a host, from start to end. */
-export type Life = (host: Host, cwd: string, gates: Gates, note: Note) => Promise<void>;
+export type Scenario = (host: Host, cwd: string, gates: Gates, note: Note) => Promise<void>;
 
 /** Requests a pod that may already exist, and sends no command. */
-export const arrive: Life = async (host, cwd, _, note) => {
+export const createScenario: Scenario = async (host, cwd, _, note) => {
   await host.create({ cwd });
   const main = await begin(host, cwd, note);
   await main.recorder.stop();
@@ -31,7 +31,7 @@ export const arrive: Life = async (host, cwd, _, note) => {
 };
 
 /** An answer so long that its deltas exceed the numbers that the session file reserves. */
-export const listen: Life = async (host, cwd, _, note) => {
+export const longAnswerScenario: Scenario = async (host, cwd, _, note) => {
   const main = await begin(host, cwd, note);
   await main.run('talk for hours');
   await main.recorder.stop();
@@ -41,7 +41,7 @@ export const listen: Life = async (host, cwd, _, note) => {
 /**
  * The life of a pod that includes everything that a crash can lose. The next step depends only on received events, never on time.
  */
-export const live: Life = async (host, cwd, gates, note) => {
+export const fullScenario: Scenario = async (host, cwd, gates, note) => {
   const main = await begin(host, cwd, note);
   await settings(main);
   await main.run('say much');
@@ -58,14 +58,14 @@ export const live: Life = async (host, cwd, gates, note) => {
   await host.shutdown();
 };
 
-async function begin(host: Host, cwd: string, note: Note): Promise<Talk> {
+async function begin(host: Host, cwd: string, note: Note): Promise<PodSession> {
   note({ type: 'wanted', pod: 'main' });
   const pod = await host.create({ cwd, key: 'main', settings: { autoCompaction: false } });
   note({ type: 'given', pod: 'main', id: pod.id });
-  return talkTo(pod, 'main', note);
+  return openSession(pod, 'main', note);
 }
 
-function talkTo(pod: Pod, name: PodName, note: Note): Talk {
+function openSession(pod: Pod, name: PodName, note: Note): PodSession {
   const recorder = new EventRecorder(pod, name, note);
   let count = 0;
   const send = async (command: PodCommand): Promise<Receipt> => {
@@ -82,14 +82,14 @@ function talkTo(pod: Pod, name: PodName, note: Note): Talk {
   return { pod, recorder, send, run };
 }
 
-async function settings({ send }: Talk): Promise<void> {
+async function settings({ send }: PodSession): Promise<void> {
   await send({ type: 'configure', set: { name: 'one', model: { provider: 'sim', modelId: 'other' } } });
   await send({ type: 'configure', set: { rules: [{ tool: 'read', action: 'deny' }], thinking: 'low' } });
   await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'pending' }] });
 }
 
 /** Three calls that end in another order, with messages of people in between. */
-async function tools({ send, recorder }: Talk, gates: Gates): Promise<void> {
+async function tools({ send, recorder }: PodSession, gates: Gates): Promise<void> {
   await send(promptCommand('do three things'));
   await recorder.waitFor('tool-end', ({ callId }) => callId === 'toolu_third');
   await send({ type: 'steer', content: textContent('steer a bit') });
@@ -100,7 +100,7 @@ async function tools({ send, recorder }: Talk, gates: Gates): Promise<void> {
   await recorder.waitFor('run-end', (event) => event.seq > seq);
 }
 
-async function approvals({ send, recorder }: Talk, gates: Gates): Promise<void> {
+async function approvals({ send, recorder }: PodSession, gates: Gates): Promise<void> {
   const decide = async (text: string, tool: string, decision: 'approve' | 'deny'): Promise<void> => {
     const { runId } = await send(promptCommand(text));
     const asked = await recorder.waitFor('approval-request', ({ approval }) => approval.callId === tool);
@@ -114,12 +114,12 @@ async function approvals({ send, recorder }: Talk, gates: Gates): Promise<void> 
   await decide('run the other', 'toolu_denied', 'deny');
 }
 
-async function shell({ send, recorder }: Talk): Promise<void> {
-  const { shellId } = await send({ type: 'shell', command: `${witnessing('shell')} && echo done` });
+async function shell({ send, recorder }: PodSession): Promise<void> {
+  const { shellId } = await send({ type: 'shell', command: `${recordEffect('shell')} && echo done` });
   await recorder.waitFor('shell-end', (event) => event.shellId === shellId);
 }
 
-async function stops({ send, recorder }: Talk, gates: Gates): Promise<void> {
+async function stops({ send, recorder }: PodSession, gates: Gates): Promise<void> {
   const cancelled = await send(promptCommand('never end'));
   await recorder.waitFor('tool-start', ({ call }) => call.callId === 'toolu_cancelled');
   await send({ type: 'cancel' });
@@ -135,12 +135,12 @@ async function stops({ send, recorder }: Talk, gates: Gates): Promise<void> {
 }
 
 /** Unloads the pod and loads it again. */
-async function closing({ send }: Talk): Promise<void> {
+async function closing({ send }: PodSession): Promise<void> {
   await send({ type: 'close' });
   await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'completed' }] });
 }
 
-async function compaction({ send, recorder, run }: Talk): Promise<void> {
+async function compaction({ send, recorder, run }: PodSession): Promise<void> {
   await send({ type: 'compact', instructions: 'keep the names' });
   const { result } = await recorder.waitFor('compaction-end');
   if (result.status !== 'compacted') throw new Error(`not compacted: ${result.status}`);
@@ -148,7 +148,7 @@ async function compaction({ send, recorder, run }: Talk): Promise<void> {
 }
 
 /** Branches to the middle of a turn before the compaction, where its calls have no results. */
-async function branch({ send, recorder, run }: Talk): Promise<void> {
+async function branch({ send, recorder, run }: PodSession): Promise<void> {
   const { entryId } = await recorder.waitFor('llm-end', ({ items }) =>
     items.some((item) => item.type === 'tool-call' && item.callId === 'toolu_first'),
   );
@@ -157,17 +157,17 @@ async function branch({ send, recorder, run }: Talk): Promise<void> {
   await run('on the branch');
 }
 
-async function forking(host: Host, { pod }: Talk, note: Note): Promise<Talk> {
+async function forking(host: Host, { pod }: PodSession, note: Note): Promise<PodSession> {
   note({ type: 'wanted', pod: 'fork' });
   const forked = await host.fork(pod.id, { name: 'two' });
   note({ type: 'given', pod: 'fork', id: forked.id });
-  const fork = talkTo(forked, 'fork', note);
+  const fork = openSession(forked, 'fork', note);
   await fork.run('run in the fork');
   return fork;
 }
 
 /** The life ends with a pending approval and a queued message. */
-async function leftOpen({ send, recorder }: Talk): Promise<void> {
+async function leftOpen({ send, recorder }: PodSession): Promise<void> {
   await send(promptCommand('ask and wait'));
   await recorder.waitFor('approval-request', ({ approval }) => approval.callId === 'toolu_pending');
   await send({ type: 'steer', content: textContent('hurry up') });
@@ -175,11 +175,15 @@ async function leftOpen({ send, recorder }: Talk): Promise<void> {
 }
 
 /** Opens pods again, receives all events, and waits until nothing more happens. */
-export async function comeBack(host: Host, ids: Readonly<Record<string, string>>, note: Note): Promise<void> {
+export async function reopenPods(
+  host: Host,
+  ids: Readonly<Record<string, string>>,
+  note: Note,
+): Promise<void> {
   for (const [name, id] of Object.entries(ids)) {
     const pod = host.pod(id);
-    const { seq } = await resting(pod);
+    const { seq } = await idleSnapshot(pod);
     const { events } = await logAfter(pod, 0, seq);
-    note({ type: 'told', pod: name === 'fork' ? 'fork' : 'main', events });
+    note({ type: 'received', pod: name === 'fork' ? 'fork' : 'main', events });
   }
 }

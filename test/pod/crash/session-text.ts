@@ -15,7 +15,7 @@ export class SessionText {
   }
 
   /** How often a user message has exactly this text. */
-  timesSaid(text: string): number {
+  countUserMessages(text: string): number {
     return this.#entries.filter(({ type, message }) => {
       if (type !== 'message' || !isObject(message) || message.role !== 'user') return false;
       const { content } = message;
@@ -27,12 +27,12 @@ export class SessionText {
   }
 
   /** Whether exactly one fact of this kind matches. */
-  has(kind: string, saying: Readonly<Record<string, unknown>>): boolean {
+  has(kind: string, fields: Readonly<Record<string, unknown>>): boolean {
     const facts = this.#entries.filter(
       ({ customType, data }) =>
         customType === `polypod.${kind}` &&
         isObject(data) &&
-        Object.entries(saying).every(([key, value]) => data[key] === value),
+        Object.entries(fields).every(([key, value]) => data[key] === value),
     );
     return facts.length === 1;
   }

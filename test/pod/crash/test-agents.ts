@@ -15,9 +15,9 @@ import {
 } from '../../../src/tools/index.ts';
 
 /** The external effects of a pod's tools. */
-export interface World {
+export interface ToolEffects {
   /** A file with a line for every call that ran. */
-  readonly witness: string;
+  readonly effectsFile: string;
   /** Resolves when the call of this name may end. */
   readonly gate: (name: string) => Promise<void>;
 }
@@ -49,7 +49,7 @@ export class Gates {
 }
 
 /** Takes effect at once and ends later: a kill in between leaves an effect without a result. */
-function noteTool({ witness, gate }: World): Tool {
+function noteTool({ effectsFile, gate }: ToolEffects): Tool {
   return defineTool({
     name: 'note',
     description: 'Notes that it was called.',
@@ -58,7 +58,7 @@ function noteTool({ witness, gate }: World): Tool {
     access: () => [{ type: 'foreign', readOnly: true }],
     title: ({ name }) => `note ${name}`,
     run: async ({ name, gated = false }, { update }, signal) => {
-      appendFileSync(witness, `${name}\n`);
+      appendFileSync(effectsFile, `${name}\n`);
       update('noted');
       if (gated)
         await Promise.race([gate(name), new Promise<void>((resolve) => void onAbort(signal, resolve))]);
@@ -78,7 +78,7 @@ const SIM: Model = {
 };
 
 /** Agents whose model is the simulator and whose tools record their effects. */
-export function agentsIn(url: string, world: World): OpenAgent {
+export function agentsIn(url: string, effects: ToolEffects): OpenAgent {
   const account = { name: 'sim', api: 'anthropic', baseUrl: url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
     defaultModel: { provider: 'sim', modelId: 'sim' },
@@ -86,7 +86,7 @@ export function agentsIn(url: string, world: World): OpenAgent {
       llm: connect(providerNamed('anthropic'), account),
       model: { ...SIM, id: modelId },
     }),
-    tools: async () => [...builtinTools, todoTool(todos), noteTool(world)],
+    tools: async () => [...builtinTools, todoTool(todos), noteTool(effects)],
     system: async () => 'Be brief.',
     mode: 'workspace-write',
     rules: [{ tool: 'note', action: 'auto' }],
@@ -94,7 +94,7 @@ export function agentsIn(url: string, world: World): OpenAgent {
     fileFacts,
     scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
     surroundings: () => ({
-      env: { PATH: process.env.PATH ?? '', WITNESS: world.witness },
+      env: { PATH: process.env.PATH ?? '', EFFECTS_FILE: effects.effectsFile },
       scratch: cwd,
       sandbox: undefined,
     }),
@@ -108,12 +108,12 @@ const note = (name: string, gated = false) => ({
 });
 
 const bash = (name: string) => ({
-  toolCall: { id: `toolu_${name}`, name: 'bash', arguments: { command: witnessing(name) } },
+  toolCall: { id: `toolu_${name}`, name: 'bash', arguments: { command: recordEffect(name) } },
 });
 
 /** A command that records this effect. */
-export function witnessing(name: string): string {
-  return `echo ${name} >> "$WITNESS"`;
+export function recordEffect(name: string): string {
+  return `echo ${name} >> "$EFFECTS_FILE"`;
 }
 
 /** The model's answer to a prompt; once it has the results of its calls it is done. */
@@ -137,9 +137,9 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 /** The simulator's script: the same request always gets the same answer. */
 export const script: Script = (request) => {
   const text = request.messages.findLast(({ role }) => role === 'user')?.text ?? '';
-  const said = text.split('\n').at(-1) ?? '';
+  const lastLine = text.split('\n').at(-1) ?? '';
   if (request.messages.at(-1)?.role === 'tool') return { parts: [{ text: 'Done.' }] };
   const last = /^note (?<name>[\w-]+)$/m.exec(text)?.groups?.name;
   if (last !== undefined) return { parts: [note(last)] };
-  return ANSWERS[said] ?? { parts: [{ text: 'I see.' }] };
+  return ANSWERS[lastLine] ?? { parts: [{ text: 'I see.' }] };
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SessionManager } from '@mariozechner/pi-coding-agent';
 import { Host, type Pod } from '../../../src/pod/index.ts';
 import { type Answer, startSim } from '../../../src/sim/index.ts';
-import { resting } from '../crash/pod-reader.ts';
+import { idleSnapshot } from '../crash/pod-reader.ts';
 import { ADA, agentsOn, promptCommand } from '../fixture.ts';
 
 /** A session file as a program left it. */
@@ -50,20 +50,20 @@ export async function realSessions(): Promise<readonly RealSession[]> {
     const pod = await host.create({ cwd: home, settings: { autoCompaction: false, name: 'réparé' } });
     const file = host.fileOf(pod.id);
     await pod.handle(promptCommand('Was steht da? 何?'), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
     await pod.handle(promptCommand('Run it'), { ...ADA, key: 'once' });
     await approveAll(pod);
     const { entryId } = (await host.history.messages(pod.id))[1] ?? {};
     await pod.handle({ type: 'compact' }, ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
     await pod.handle(promptCommand('Again'), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
     await pod.handle({ type: 'branch', entryId: entryId ?? 'root' }, ADA);
     await pod.handle(promptCommand('Another way'), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
     const finished = readFileSync(file);
     await pod.handle(promptCommand('Now this'), ADA);
-    await resting(pod);
+    await idleSnapshot(pod);
     const waiting = readFileSync(file);
     return [
       { name: 'a finished session', id: pod.id, cwd: home, bytes: finished },
@@ -78,7 +78,11 @@ export async function realSessions(): Promise<readonly RealSession[]> {
 }
 
 async function approveAll(pod: Pod): Promise<void> {
-  for (let { approvals } = await resting(pod); approvals.length > 0; { approvals } = await resting(pod))
+  for (
+    let { approvals } = await idleSnapshot(pod);
+    approvals.length > 0;
+    { approvals } = await idleSnapshot(pod)
+  )
     for (const { approvalId } of approvals)
       await pod.handle({ type: 'decide', approvalId, decision: 'approve' }, ADA);
 }

@@ -26,7 +26,7 @@ import {
   UNQUEUED,
   upgradeLines,
 } from '../../../src/pod/session/index.ts';
-import { counting, HEADER, linesOf, said, spaced } from './samples.ts';
+import { counting, HEADER, linesOf, messageItem, spaced } from './samples.ts';
 
 const USAGE =
   '{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}';
@@ -59,7 +59,7 @@ describe('files of other programs', () => {
     const { tree, problems } = read(SMALLEST);
     expect(problems).toEqual([]);
     expect(conversation(tree)).toMatchObject({
-      items: [said('user', 'hi'), said('assistant', 'yo')],
+      items: [messageItem('user', 'hi'), messageItem('assistant', 'yo')],
       entryIds: ['aaaa0001', 'aaaa0002'],
       model: { provider: 'p', modelId: 'm' },
       totals: { turns: 1, inputTokens: 1, outputTokens: 1, cost: 0 },
@@ -91,8 +91,8 @@ describe('files of other programs', () => {
   it('take the later of two siblings as the active branch', () => {
     const sibling = SMALLEST[2]?.replace('aaaa0002', 'aaaa0003').replace('yo', 'later') ?? '';
     expect(conversation(read([...SMALLEST, sibling]).tree).items).toEqual([
-      said('user', 'hi'),
-      said('assistant', 'later'),
+      messageItem('user', 'hi'),
+      messageItem('assistant', 'later'),
     ]);
   });
 
@@ -101,7 +101,7 @@ describe('files of other programs', () => {
     const { tree, problems } = read([SMALLEST[0] ?? '', SMALLEST[1] ?? '', orphan]);
     expect(problems).toEqual([{ line: 3, reason: 'an unknown parent' }]);
     expect(tree.children(null).map(({ id }) => id)).toEqual(['aaaa0001', 'aaaa0002']);
-    expect(conversation(tree).items).toEqual([said('assistant', 'yo')]);
+    expect(conversation(tree).items).toEqual([messageItem('assistant', 'yo')]);
   });
 
   it('break cycles', () => {
@@ -174,7 +174,7 @@ describe('lines', () => {
     expect(tree.header.version).toBe(3);
     expect(conversation(tree)).toMatchObject({
       entryIds: ['00000003', '00000002'],
-      items: [{}, said('user', 'kept')],
+      items: [{}, messageItem('user', 'kept')],
     });
   });
 

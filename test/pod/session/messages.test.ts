@@ -11,7 +11,7 @@ import {
   resultMessage,
   spentOn,
 } from '../../../src/pod/session/index.ts';
-import { ANSWER, anyItem, said, spaced } from './samples.ts';
+import { ANSWER, anyItem, messageItem, spaced } from './samples.ts';
 
 /** As after the file was written and read. */
 function reread(message: AgentMessage): AgentMessage {
@@ -40,7 +40,7 @@ describe('items converted to messages', () => {
     const items: Item[] = [
       { type: 'reasoning', text: 'hm', seal: { wire: 'anthropic', data: { signature: 'c2ln' } } },
       { type: 'reasoning', text: '', seal: { wire: 'anthropic', data: { redacted: 'ZGFyaw==' } } },
-      said('assistant', 'I look.'),
+      messageItem('assistant', 'I look.'),
       { type: 'tool-call', callId: 'call_1', name: 'read', arguments: '{"path":"a"}' },
     ];
     const usage = {
@@ -107,7 +107,10 @@ describe('items converted to messages', () => {
   it('join adjacent items of the model into one answer, and name the tool of a result', () => {
     const call: Item = { type: 'tool-call', callId: 'c', name: 'bash', arguments: '{}' };
     const result: Item = { type: 'tool-result', callId: 'c', content: [], isError: false };
-    const messages = messagesOf([said('user', 'a'), said('assistant', 'b'), call, result], ANSWER);
+    const messages = messagesOf(
+      [messageItem('user', 'a'), messageItem('assistant', 'b'), call, result],
+      ANSWER,
+    );
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'toolResult']);
     expect(messages[2]).toMatchObject({ toolName: 'bash' });
   });
@@ -177,10 +180,10 @@ describe('messages of pi and xcsh', () => {
     ]);
   });
 
-  const user = (text: string) => [said('user', text)];
+  const user = (text: string) => [messageItem('user', text)];
   it.each<[string, AgentMessage, readonly Item[]]>([
     ['plain text', { role: 'user', content: 'hi' }, user('hi')],
-    ['developer', { role: 'developer', content: 'be brief' }, [said('system', 'be brief')]],
+    ['developer', { role: 'developer', content: 'be brief' }, [messageItem('system', 'be brief')]],
     [
       'a command',
       { role: 'bashExecution', command: 'ls', output: 'a', exitCode: 0 },

@@ -12,7 +12,7 @@ import {
   RUN_START,
   SessionTree,
 } from '../../../src/pod/session/index.ts';
-import { ANSWER, counting, HEADER, linesOf, said } from './samples.ts';
+import { ANSWER, counting, HEADER, linesOf, messageItem } from './samples.ts';
 
 const ITEMS: readonly Item[] = [
   {
@@ -25,12 +25,12 @@ const ITEMS: readonly Item[] = [
   },
   { type: 'reasoning', text: 'hm', seal: { wire: 'anthropic', data: { signature: 'c2ln' } } },
   { type: 'opaque', name: 'web_search', seal: { wire: 'anthropic', data: { block: { type: 'x' } } } },
-  said('assistant', 'I look.'),
+  messageItem('assistant', 'I look.'),
   { type: 'tool-call', callId: 'call_1', name: 'read', arguments: '{ "path": "a" }' },
   { type: 'tool-call', callId: 'call_2', name: 'bash', arguments: '{"cut' },
   { type: 'tool-result', callId: 'call_1', content: [{ type: 'text', text: 'A' }], isError: false },
   { type: 'tool-result', callId: 'call_2', content: [{ type: 'text', text: 'broken' }], isError: true },
-  said('assistant', 'A picture.'),
+  messageItem('assistant', 'A picture.'),
 ];
 
 describe('pi 0.73.1', () => {
@@ -92,7 +92,10 @@ describe('pi 0.73.1', () => {
     const { entryIds } = conversation(tree);
     tree.branchTo(entryIds[0] ?? null);
     tree.append(BRANCH.body({}));
-    for (const message of messagesOf([said('assistant', 'Another.'), said('user', 'Why?')], ANSWER))
+    for (const message of messagesOf(
+      [messageItem('assistant', 'Another.'), messageItem('user', 'Why?')],
+      ANSWER,
+    ))
       tree.append({ type: 'message', message });
     expect(inPi(tree, 'branched.jsonl').buildSessionContext().messages).toHaveLength(3);
     const before = conversation(tree);
@@ -117,7 +120,7 @@ describe('pi 0.73.1', () => {
     pi.appendSessionInfo('renamed');
     const again = fromPi(pi);
     expect(again.get(id)?.parentId).toBe(tree.leafId);
-    expect(conversation(again).items).toEqual([...before, said('user', 'And now?')]);
+    expect(conversation(again).items).toEqual([...before, messageItem('user', 'And now?')]);
     expect(conversation(again).name).toBe('renamed');
   });
 
@@ -126,15 +129,15 @@ describe('pi 0.73.1', () => {
     tree.append({ type: 'message', message: { role: 'user', content: 'hi', timestamp: 1 } });
     const pi = inPi(tree, 'twice.jsonl');
     pi.appendMessage({ role: 'user', content: 'anybody?', timestamp: 2 });
-    const answer = messagesOf([said('assistant', 'yo')], ANSWER)[0];
+    const answer = messagesOf([messageItem('assistant', 'yo')], ANSWER)[0];
     pi.appendMessage(answer as unknown as Parameters<SessionManager['appendMessage']>[0]);
     const lines = readFileSync(pi.getSessionFile() ?? '', 'utf8').split('\n');
     const read = SessionTree.read(lines, counting());
     expect(read.problems.map(({ reason }) => reason)).toEqual(['a second header', 'a duplicate id']);
     expect(conversation(read.tree).items).toEqual([
-      said('user', 'hi'),
-      said('user', 'anybody?'),
-      said('assistant', 'yo'),
+      messageItem('user', 'hi'),
+      messageItem('user', 'anybody?'),
+      messageItem('assistant', 'yo'),
     ]);
   });
 
@@ -171,12 +174,12 @@ describe('pi 0.73.1', () => {
     pi.appendLabelChange(first, 'start');
     const { items, model, thinkingLevel, totals } = conversation(fromPi(pi));
     expect(items).toEqual([
-      said('user', 'list'),
+      messageItem('user', 'list'),
       { type: 'reasoning', text: 'hm', seal: { wire: 'anthropic', data: { signature: 'c2ln' } } },
-      said('assistant', 'ok'),
+      messageItem('assistant', 'ok'),
       { type: 'tool-call', callId: 't1', name: 'bash', arguments: '{"command":"ls"}' },
       { type: 'tool-result', callId: 't1', content: [{ type: 'text', text: 'a' }], isError: false },
-      said('user', 'remember this'),
+      messageItem('user', 'remember this'),
     ]);
     expect(model).toEqual({ provider: 'anthropic', modelId: 'claude-b' });
     expect(thinkingLevel).toBe('low');
@@ -186,7 +189,7 @@ describe('pi 0.73.1', () => {
     const branched = conversation(fromPi(pi)).items;
     expect(branched).toEqual(
       convertToLlm(pi.buildSessionContext().messages).map((message) =>
-        said('user', typeof message.content === 'string' ? message.content : textIn(message.content)),
+        messageItem('user', typeof message.content === 'string' ? message.content : textIn(message.content)),
       ),
     );
     const kept = pi.appendMessage({ role: 'user', content: 'go on', timestamp: 4 });

@@ -40,7 +40,7 @@ export function linesOf(tree: SessionTree): readonly string[] {
   return [encodeHeader(tree.header), ...[...tree.entries()].map(encodeEntry)];
 }
 
-export function said(role: 'user' | 'assistant' | 'system', text: string): Item {
+export function messageItem(role: 'user' | 'assistant' | 'system', text: string): Item {
   return { type: 'message', role, content: [{ type: 'text', text }] };
 }
 

@@ -14,12 +14,12 @@ import {
   SessionTree,
 } from '../../../src/pod/session/index.ts';
 import { summaryItem } from '../../../src/worker/index.ts';
-import { ANSWER, anyItem, counting, HEADER, linesOf, said } from './samples.ts';
+import { ANSWER, anyItem, counting, HEADER, linesOf, messageItem } from './samples.ts';
 
 /** A session as plain lists: the messages at every entry, copied from its parent. */
 interface Moment {
   readonly parent: string | null;
-  readonly said: readonly { readonly item: Item; readonly entryId: string }[];
+  readonly items: readonly { readonly item: Item; readonly entryId: string }[];
   readonly model?: string;
   readonly level?: string;
   readonly turns: number;
@@ -27,7 +27,7 @@ interface Moment {
   readonly name?: string | null;
 }
 
-const START: Moment = { parent: null, said: [], turns: 0 };
+const START: Moment = { parent: null, items: [], turns: 0 };
 
 /** The tree and the lists, changed together. */
 class Both {
@@ -64,7 +64,7 @@ class Both {
       if (message === undefined) throw new Error('no message');
       const isAnswer = message.role === 'assistant';
       this.append({ type: 'message', message }, (entryId, now) => ({
-        said: [...now.said, { item, entryId }],
+        items: [...now.items, { item, entryId }],
         ...(isAnswer ? { model: 'anthropic/claude-test', turns: now.turns + 1 } : {}),
       }));
     }
@@ -76,7 +76,7 @@ class Both {
     const replaced = 1 + (at % items.length);
     const summary = `summary ${at}`;
     this.append(compactionBody({ entryIds }, { summary, replaced, tokensBefore: 1 }), (entryId, now) => ({
-      said: [{ item: summaryItem(summary), entryId }, ...now.said.slice(replaced)],
+      items: [{ item: summaryItem(summary), entryId }, ...now.items.slice(replaced)],
     }));
     if (!checkpoint) return;
     const name = this.name ?? null;
@@ -116,10 +116,10 @@ class Both {
   }
 
   compare(): void {
-    const { said, model, level, turns } = this.now;
+    const { items, model, level, turns } = this.now;
     const found = conversation(this.tree);
-    expect(found.items).toEqual(said.map(({ item }) => item));
-    expect(found.entryIds).toEqual(said.map(({ entryId }) => entryId));
+    expect(found.items).toEqual(items.map(({ item }) => item));
+    expect(found.entryIds).toEqual(items.map(({ entryId }) => entryId));
     expect(found.model && `${found.model.provider}/${found.model.modelId}`).toBe(model);
     expect(found.thinkingLevel).toBe(level);
     expect(found.totals?.turns).toBe(turns);
@@ -139,8 +139,8 @@ class Both {
 }
 
 const simpleItem: fc.Arbitrary<Item> = fc.oneof(
-  { weight: 4, arbitrary: fc.nat(99).map((at) => said('user', `${at}`)) },
-  { weight: 4, arbitrary: fc.nat(99).map((at) => said('assistant', `${at}`)) },
+  { weight: 4, arbitrary: fc.nat(99).map((at) => messageItem('user', `${at}`)) },
+  { weight: 4, arbitrary: fc.nat(99).map((at) => messageItem('assistant', `${at}`)) },
   anyItem,
 );
 
@@ -284,8 +284,8 @@ describe('reading from the end', () => {
     expect(conversation(tail.tree)).toEqual(conversation(tree));
     expect(conversation(tail.tree).items).toEqual([
       summaryItem('s'),
-      said('user', 'kept'),
-      said('user', 'new'),
+      messageItem('user', 'kept'),
+      messageItem('user', 'new'),
     ]);
   });
 

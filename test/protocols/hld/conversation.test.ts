@@ -126,8 +126,8 @@ describe('getConversation', () => {
     await subscriber.waitForStatus(session_id, 'completed');
     const after = await conversation(client, { session_id });
     expect(after.slice(0, before.length).map(short)).toEqual(before.map(short));
-    const told = subscriber.events.flatMap(({ data }) => data.tool_result_for_id ?? []);
-    expect(after.flatMap(({ tool_result_for_id: id }) => id ?? [])).toEqual(told);
+    const resultIds = subscriber.events.flatMap(({ data }) => data.tool_result_for_id ?? []);
+    expect(after.flatMap(({ tool_result_for_id: id }) => id ?? [])).toEqual(resultIds);
     expect(after.filter(({ event_type: type }) => type === 'tool_result')).toHaveLength(2);
   });
 
@@ -214,8 +214,8 @@ it('a compaction is a system row', async () => {
   const { runId } = await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'b' }] });
   await subscriber.waitFor(({ data }) => data.new_status === 'completed' && data.run_id === runId);
   await pod.handle({ type: 'compact' });
-  const told = await subscriber.waitFor(({ data }) => data.event_type === 'system');
-  expect(told.data).toMatchObject({ content_type: 'system', subtype: 'compact', content: 'the sum' });
+  const event = await subscriber.waitFor(({ data }) => data.event_type === 'system');
+  expect(event.data).toMatchObject({ content_type: 'system', subtype: 'compact', content: 'the sum' });
   const rows = await conversation(client, { session_id });
   expect(rows.map(({ event_type: type, role }) => [type, role].join(' '))).toEqual([
     'message user',

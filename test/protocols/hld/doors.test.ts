@@ -48,8 +48,8 @@ it('a session is launched over HLD, watched over the Pod Protocol and approved o
   expect(data).toMatchObject({ session_id, approved: true });
   await subscriber.waitForStatus(session_id, 'completed');
   expect(await statusOf(client, session_id)).toBe('completed');
-  const said = await watcher.until(() => watcher.lines.find((line) => line.includes('"approval_resolved"')));
-  expect(objectOf(objectOf(JSON.parse(said)).data)).toMatchObject({
+  const line = await watcher.until(() => watcher.lines.find((line) => line.includes('"approval_resolved"')));
+  expect(objectOf(objectOf(JSON.parse(line)).data)).toMatchObject({
     status: 'approved',
     by: 'ada',
     door: 'rpc',
@@ -62,7 +62,7 @@ it('an RPC session is listed and continued over HLD', async () => {
   const { client, subscriber } = await hldClients(here);
   const rpc = rpcClient(here);
   rpc.send({ type: 'prompt', message: 'from RPC' });
-  const { data } = await subscriber.waitFor(({ data: told }) => told.new_status === 'completed');
+  const { data } = await subscriber.waitFor(({ data: received }) => received.new_status === 'completed');
   expect(await client.call('listSessions')).toMatchObject({
     sessions: [{ id: data.session_id, status: 'completed', query: 'from RPC', result: { result: 'one' } }],
   });

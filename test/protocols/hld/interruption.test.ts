@@ -83,11 +83,11 @@ describe('an answer that is interrupted while it streams', () => {
       if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'block-delta')) break;
     await client.call('interruptSession', { session_id });
     await subscriber.waitForStatus(session_id, 'interrupted');
-    const told = subscriber.events.flatMap(({ type, data }) =>
+    const received = subscriber.events.flatMap(({ type, data }) =>
       type === 'conversation_updated' ? [`${data.role}: ${data.content}`] : [],
     );
     // The client that launched the session already has its first prompt.
-    expect(told).toEqual(INTERRUPTED.slice(1));
+    expect(received).toEqual(INTERRUPTED.slice(1));
     expect(await rows(client, session_id)).toEqual(INTERRUPTED);
     expect(await client.call('listSessions')).toMatchObject({
       sessions: [{ result: { result: 'I begin', is_error: false } }],
@@ -101,9 +101,9 @@ it('an answer that fails while it streams is shown up to that point', async () =
   const { id } = await fixture.host.create({ cwd: fixture.cwd, settings: { autoRetry: false } });
   await fixture.host.pod(id).handle(promptCommand('Go'), ADA);
   await subscriber.waitForStatus(id, 'failed');
-  const told = subscriber.events.flatMap(({ type, data }) =>
+  const received = subscriber.events.flatMap(({ type, data }) =>
     type === 'conversation_updated' ? [`${data.role}: ${data.content}`] : [],
   );
-  expect(told).toEqual(['assistant: I begin']);
-  expect(await rows(client, id)).toEqual(['user: Go', ...told]);
+  expect(received).toEqual(['assistant: I begin']);
+  expect(await rows(client, id)).toEqual(['user: Go', ...received]);
 });

@@ -28,7 +28,7 @@ describe('under load', () => {
     await Promise.all(
       sessions.map(async ({ session_id }, index) => {
         const { data } = await reference.waitFor(
-          ({ type, data: told }) => type === 'new_approval' && told.session_id === session_id,
+          ({ type, data: received }) => type === 'new_approval' && received.session_id === session_id,
         );
         const decision = index % 2 === 0 ? { decision: 'approve' } : { decision: 'deny', comment: 'no' };
         await callers[index % callers.length]?.call('sendDecision', {

@@ -117,9 +117,9 @@ describe("a client's MCP server in mcp_config", () => {
   });
 
   it('receives the session id in the header X-Session-ID, over HTTP', async () => {
-    const heard: IncomingHttpHeaders[] = [];
+    const receivedHeaders: IncomingHttpHeaders[] = [];
     const server = createServer((request, response) => {
-      heard.push(request.headers);
+      receivedHeaders.push(request.headers);
       let text = '';
       request.on('data', (piece: Buffer) => (text += piece.toString()));
       request.on('end', () => {
@@ -153,18 +153,18 @@ describe("a client's MCP server in mcp_config", () => {
       },
     })) as Launched;
     await subscriber.waitForStatus(session_id, 'completed');
-    expect(heard.length).toBeGreaterThan(1);
-    for (const headers of heard)
+    expect(receivedHeaders.length).toBeGreaterThan(1);
+    for (const headers of receivedHeaders)
       expect(headers).toMatchObject({ 'x-session-id': session_id, 'x-team': 'blue' });
 
     // The child is another session and inherits the server.
-    const before = heard.length;
+    const before = receivedHeaders.length;
     const child = (await client.call('continueSession', { session_id, query: 'On' })) as Launched;
     await subscriber.waitForStatus(child.session_id, 'completed');
-    expect(heard.length).toBeGreaterThan(before);
-    for (const headers of heard.slice(before).filter(({ 'x-session-id': id }) => id !== session_id))
+    expect(receivedHeaders.length).toBeGreaterThan(before);
+    for (const headers of receivedHeaders.slice(before).filter(({ 'x-session-id': id }) => id !== session_id))
       expect(headers['x-session-id']).toBe(child.session_id);
-    expect(heard.at(-1)?.['x-session-id']).toBe(child.session_id);
+    expect(receivedHeaders.at(-1)?.['x-session-id']).toBe(child.session_id);
   });
 });
 

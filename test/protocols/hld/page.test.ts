@@ -64,7 +64,7 @@ describe('the page replays', () => {
       const fixture = await hldFixture(model, { hld: { heartbeatMs } });
       writeFileSync(join(fixture.cwd, 'notes.txt'), 'Buy tea.\n');
       const links = { client: await fixture.client(), other: await fixture.client() };
-      const heard = new Map<Client, number>();
+      const receivedCounts = new Map<Client, number>();
       const names = new Map([['cwd', fixture.cwd]]);
       for (const line of lines) {
         const mark = line.slice(0, line.indexOf(' '));
@@ -73,8 +73,8 @@ describe('the page replays', () => {
         if (mark === '#') await atAnotherDoor(text, fixture, names);
         else if (mark.startsWith('>')) link.write(`${filled(text, names)}\n`);
         else {
-          const at = heard.get(link) ?? 0;
-          heard.set(link, at + 1);
+          const at = receivedCounts.get(link) ?? 0;
+          receivedCounts.set(link, at + 1);
           const got = await link.line(at);
           const actual: unknown = JSON.parse(got);
           expect(actual).toEqual(bound(JSON.parse(text), actual, names));
@@ -87,20 +87,20 @@ describe('the page replays', () => {
 });
 
 describe('the page shows', () => {
-  const said = transcripts.flatMap(({ lines }) => lines);
-  const asked = said.filter((line) => line.startsWith('>')).join('\n');
-  const told = said.filter((line) => line.startsWith('<')).join('\n');
+  const lines = transcripts.flatMap(({ lines }) => lines);
+  const requests = lines.filter((line) => line.startsWith('>')).join('\n');
+  const responses = lines.filter((line) => line.startsWith('<')).join('\n');
 
   it.each([...METHODS.keys(), 'Subscribe'])('the method %s and its response', (method) => {
-    expect(asked).toContain(`"method":"${method}"`);
+    expect(requests).toContain(`"method":"${method}"`);
   });
 
   it.each(EVENT_TYPES)('the event %s', (type) => {
-    expect(told).toContain(`"event":{"type":"${type}"`);
+    expect(responses).toContain(`"event":{"type":"${type}"`);
   });
 
   it.each(Object.values(RPC_CODES))('the error %d', (code) => {
-    expect(told).toContain(`"error":{"code":${code},`);
+    expect(responses).toContain(`"error":{"code":${code},`);
   });
 
   it.each([
@@ -112,12 +112,12 @@ describe('the page shows', () => {
     ['completed', 'running'],
     ['running', 'failed'],
   ])('the change from %s to %s', (before, after) => {
-    expect(told).toContain(`"old_status":"${before}","new_status":"${after}"`);
+    expect(responses).toContain(`"old_status":"${before}","new_status":"${after}"`);
   });
 });
 
 describe('the page shows of a session', () => {
-  const told = transcripts.flatMap(({ lines }) => lines).filter((line) => line.startsWith('<'));
+  const responses = transcripts.flatMap(({ lines }) => lines).filter((line) => line.startsWith('<'));
 
   it.each([
     ['running', 'running', 'interrupting'],
@@ -125,14 +125,14 @@ describe('the page shows of a session', () => {
     ['running', 'completed', 'interrupted'],
   ])('the change from %s to %s, which is %s', (before, after, detail) => {
     const change = `"old_status":"${before}","new_status":"${after}","detail":"${detail}"`;
-    expect(told.join('\n')).toContain(change);
+    expect(responses.join('\n')).toContain(change);
   });
 
   it.each([
     ['starting', 'draft'],
     ['completed', 'discarded'],
   ])('the status %s, which is %s', (status, detail) => {
-    expect(told.join('\n')).toContain(`"status":"${status}","detail":"${detail}"`);
+    expect(responses.join('\n')).toContain(`"status":"${status}","detail":"${detail}"`);
   });
 });
 

@@ -226,8 +226,8 @@ describe('updateSessionSettings', () => {
     expect(await client.call('updateSessionSettings', { session_id, auto_accept_edits: true })).toEqual({
       success: true,
     });
-    const told = await subscriber.waitFor(({ type }) => type === 'session_settings_changed');
-    expect(told.data).toEqual({ session_id, event_type: 'settings_updated', auto_accept_edits: true });
+    const event = await subscriber.waitFor(({ type }) => type === 'session_settings_changed');
+    expect(event.data).toEqual({ session_id, event_type: 'settings_updated', auto_accept_edits: true });
     expect(await listed(client)).toMatchObject([{ auto_accept_edits: true }]);
   });
 
@@ -245,13 +245,13 @@ describe('updateSessionSettings', () => {
       dangerously_skip_permissions_timeout_ms: 60_000,
     });
     await subscriber.waitForStatus(session_id, 'completed');
-    const told = await subscriber.waitFor(({ type }) => type === 'session_settings_changed');
-    expect(told.data).toMatchObject({
+    const event = await subscriber.waitFor(({ type }) => type === 'session_settings_changed');
+    expect(event.data).toMatchObject({
       session_id,
       event_type: 'settings_updated',
       dangerously_skip_permissions: true,
     });
-    expect(told.data.dangerously_skip_permissions_timeout_ms).toBeLessThanOrEqual(60_000);
+    expect(event.data.dangerously_skip_permissions_timeout_ms).toBeLessThanOrEqual(60_000);
     expect(await client.call('getApproval', { approval_id })).toMatchObject({
       approval: { status: 'approved', comment: 'Auto-approved due to bypass permissions' },
     });
@@ -289,8 +289,8 @@ describe('updateSessionSettings', () => {
       dangerously_skip_permissions: true,
       dangerously_skip_permissions_timeout_ms: 20,
     });
-    const told = await subscriber.waitFor(({ data }) => data.reason === 'expired');
-    expect(told).toMatchObject({
+    const event = await subscriber.waitFor(({ data }) => data.reason === 'expired');
+    expect(event).toMatchObject({
       type: 'session_settings_changed',
       data: {
         session_id,
@@ -316,8 +316,8 @@ describe('titles, archives, leaves and paths', () => {
     const fixture = await hldFixture([textAnswer('ok')]);
     const { session_id, client, subscribe: subscriber } = await launch(fixture, { query: 'hi' }, 'completed');
     expect(await client.call('updateSessionTitle', { session_id, title: 'New' })).toEqual({ success: true });
-    const told = await subscriber.waitFor(({ data }) => data.title === 'New');
-    expect(told).toMatchObject({ type: 'session_status_changed', data: { session_id, title: 'New' } });
+    const event = await subscriber.waitFor(({ data }) => data.title === 'New');
+    expect(event).toMatchObject({ type: 'session_status_changed', data: { session_id, title: 'New' } });
     await client.call('updateSessionTitle', { session_id, title: '' });
     expect(await listed(client)).toMatchObject([{ title: '' }]);
     const { error } = await client.reply('updateSessionTitle', { session_id: 'x', title: 'y' });

@@ -5,7 +5,7 @@ import { ProjectionState } from '../../../src/protocols/pod/encode/projection-st
 import { EventBatch } from '../../../src/pod/index.ts';
 
 /** The lines of both kinds of clients for a sequence of events: `event` and the compared data. */
-function told(facts: readonly object[]): {
+function encode(facts: readonly object[]): {
   readonly plain: readonly unknown[];
   readonly extended: readonly unknown[];
 } {
@@ -17,9 +17,9 @@ function told(facts: readonly object[]): {
     turn: 0,
   });
   const events = facts.map((fact, at) => ({ seq: at + 1, ...fact }) as PodEvent);
-  const telling = encodeBatch(new EventBatch(events), projection);
+  const encoded = encodeBatch(new EventBatch(events), projection);
   const lines = (kind: 'plain' | 'extended') =>
-    telling.lines(kind, 0).events.map(({ event, data }) => [event, data]);
+    encoded.lines(kind, 0).events.map(({ event, data }) => [event, data]);
   return { plain: lines('plain'), extended: lines('extended') };
 }
 
@@ -53,8 +53,8 @@ describe('the end of a turn', () => {
     // The process ended while an approval was pending.
     [{ status: 'interrupted' }, 'paused', 'paused'],
   ])('is delayed until its calls are decided: %j', (outcome, plain, extended) => {
-    expect(named(told(ANSWERED).extended, 'turn_end')).toEqual([]);
-    const lines = told([...ANSWERED, ended(outcome)]);
+    expect(named(encode(ANSWERED).extended, 'turn_end')).toEqual([]);
+    const lines = encode([...ANSWERED, ended(outcome)]);
     expect(named(lines.plain, 'turn_end')).toEqual([['turn_end', { turn: 4, result: plain }]]);
     expect(named(lines.extended, 'turn_end')).toEqual([['turn_end', { turn: 4, result: extended }]]);
   });
@@ -64,7 +64,7 @@ describe('the end of a turn', () => {
     ['cancelled', 'finished', 'cancelled'],
     ['failed', 'finished', 'failed'],
   ])('is not delayed without calls: %s', (outcome, plain, extended) => {
-    const lines = told([
+    const lines = encode([
       { type: 'turn-start', turn: 1 },
       { type: 'llm-end', turn: 1, outcome, items: [] },
     ]);
@@ -79,7 +79,7 @@ describe('the end of a turn', () => {
   });
 
   it('is sent once, before the results of its calls', () => {
-    const { plain } = told([
+    const { plain } = encode([
       ...ANSWERED,
       { type: 'tool-start', call: { callId: 'c1', name: 'ls', arguments: '{}', title: 'ls' } },
       {
@@ -100,7 +100,7 @@ describe('the end of a turn', () => {
   });
 
   it('is also sent if the process ended during the turn, as are the ends of its blocks', () => {
-    const lines = told([
+    const lines = encode([
       { type: 'turn-start', turn: 2 },
       { type: 'block-start', index: 0, blockType: 'text' },
       { type: 'block-delta', index: 0, delta: { type: 'text', text: 'half a' } },
@@ -124,7 +124,7 @@ describe('the end of a turn', () => {
 
 describe('the encoding of an answer', () => {
   it('keeps interleaved calls apart, with their text as the model wrote it', () => {
-    const { plain } = told([
+    const { plain } = encode([
       { type: 'turn-start', turn: 1 },
       { type: 'block-start', index: 0, blockType: 'tool-use', id: 'a', name: 'x' },
       { type: 'block-start', index: 1, blockType: 'tool-use', id: 'b', name: 'y' },
@@ -144,7 +144,7 @@ describe('the encoding of an answer', () => {
   });
 
   it('omits actions of the provider itself', () => {
-    const { extended } = told([
+    const { extended } = encode([
       { type: 'block-start', index: 0, blockType: 'opaque', name: 'web_search' },
       { type: 'block-stop', index: 0, blockType: 'opaque', name: 'web_search' },
       { type: 'block-start', index: 1, blockType: 'tool-result', toolUseId: 'a' },
@@ -156,7 +156,7 @@ describe('the encoding of an answer', () => {
   });
 
   it('omits usage values that the provider did not report', () => {
-    expect(told([{ type: 'usage', outputTokens: 7, cacheReadInputTokens: 3 }])).toEqual({
+    expect(encode([{ type: 'usage', outputTokens: 7, cacheReadInputTokens: 3 }])).toEqual({
       plain: [['usage', { output_tokens: 7 }]],
       extended: [['usage', { output_tokens: 7, cache_read_input_tokens: 3 }]],
     });
@@ -164,7 +164,7 @@ describe('the encoding of an answer', () => {
 
   it('has one error for a failed run, and none for an attempt that is retried', () => {
     const failure = { kind: 'overloaded', message: 'too many' };
-    const lines = told([
+    const lines = encode([
       { type: 'turn-start', turn: 1 },
       { type: 'error', ...failure },
       { type: 'retry-start', attempt: 1, maxAttempts: 3, delayMs: 5, continuation: false, failure },
@@ -181,7 +181,7 @@ describe('the encoding of an answer', () => {
   });
 
   it('reports the limit that ended a run', () => {
-    const lines = told([
+    const lines = encode([
       ended({ status: 'limited', limit: 'max-turns', message: 'as many turns as allowed' }),
     ]);
     expect(lines.plain).toEqual([['error', { code: 'internal', message: 'as many turns as allowed' }]]);

@@ -90,7 +90,7 @@ describe('the extras', () => {
     });
     expect((await next('run_end')).data).toMatchObject({ result: 'finished', turns: 3, tool_calls: 1 });
 
-    const before = client.heard.length;
+    const before = client.received.length;
     await client.sendRequest('run', { input: 'Once more.' });
     await next('client_call');
     await client.sendRequest('cancel');
@@ -100,7 +100,7 @@ describe('the extras', () => {
     await client.sendRequest('compact', { instructions: 'briefly' });
     expect((await next('compact_start')).data).toEqual({ reason: 'manual' });
     expect((await next('compact_end')).data).toMatchObject({ reason: 'manual' });
-    await client.waitFor(isState('idle'), client.heard.length - 1);
+    await client.waitFor(isState('idle'), client.received.length - 1);
     await client.sendRequest('branch', { entry_id: 'root' });
     expect((await next('branched')).data).toMatchObject({ items: [] });
     await client.sendRequest('abort_retry');
@@ -129,7 +129,7 @@ describe('the extras', () => {
       await other.sendRequest(method, { input: 'Hello?' }, { ...keyed, request_id: method });
     await other.waitFor(({ request_id }) => request_id === 'steer');
     const errors = (client: Client) =>
-      client.heard.flatMap((line) => (line.event === 'error' ? [line.data] : []));
+      client.received.flatMap((line) => (line.event === 'error' ? [line.data] : []));
     expect(errors(plain)).toEqual([1, 2].map(() => ({ code: 'conflict', message })));
     expect(errors(other)).toEqual(Array.from({ length: 7 }, () => ({ code: 'conflict', message })));
     await plain.sendRequest('cancel', {}, { idempotency_key: 'k2' });
@@ -152,7 +152,7 @@ describe('the extras', () => {
     await extended.sendRequest('subscribe', { ...more });
     await extended.waitFor(({ event }) => event === 'snapshot');
     for (const client of [plain, extended]) {
-      const from = client.heard.length;
+      const from = client.received.length;
       await client.sendRequest('run', { input: 'Hello?', ...more, images: [image] });
       await client.waitFor(isState('idle'), from);
       for (const method of ['get_status', 'get_history']) await client.sendRequest(method, more);
@@ -160,7 +160,7 @@ describe('the extras', () => {
     }
     await extended.sendRequest('set_todos', { items: [{ content: 'a', status: 'pending', id: 1 }], ...more });
     await extended.waitFor(({ event }) => event === 'todos');
-    expect([...plain.heard, ...extended.heard].filter(({ event }) => event === 'error')).toEqual([]);
+    expect([...plain.received, ...extended.received].filter(({ event }) => event === 'error')).toEqual([]);
     await extended.sendRequest('configure', { set: { modle: 'x' } });
     const refused = await extended.waitFor(({ event }) => event === 'error');
     expect(refused.data).toMatchObject({ message: expect.stringContaining('modle is not a key') as string });
@@ -179,16 +179,16 @@ describe('the extras', () => {
     expect(answers.map(({ event }) => event)).toEqual(['accepted', 'accepted']);
     expect(answers[1]?.data).toEqual(answers[0]?.data);
     await client.waitFor(isState('idle'));
-    expect(client.heard.filter(({ event }) => event === 'run_start').length).toBe(1);
+    expect(client.received.filter(({ event }) => event === 'run_start').length).toBe(1);
   });
 });
 
 /** The next line of an event, after all lines that were checked so far. */
 function following(client: Client): (event: Line['event']) => Promise<Line> {
-  let from = client.heard.length;
+  let from = client.received.length;
   return async (event) => {
     const line = await client.waitFor((candidate) => candidate.event === event, from);
-    from = client.heard.indexOf(line) + 1;
+    from = client.received.indexOf(line) + 1;
     return line;
   };
 }

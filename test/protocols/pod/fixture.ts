@@ -16,7 +16,7 @@ export type Line = WireEvent;
 
 /** One client, however it is connected: its received lines, and how it sends. */
 export interface Client {
-  readonly heard: readonly Line[];
+  readonly received: readonly Line[];
   /** Sends a line without its newline. A refusal is received as an event. */
   send(line: string): Promise<void>;
   sendRequest(method: string, params?: object, extras?: object): Promise<void>;
@@ -60,17 +60,17 @@ export async function podFixture(
 }
 
 class LineRecorder {
-  readonly heard: Line[] = [];
+  readonly received: Line[] = [];
   readonly #wakers = new Set<() => void>();
 
   take(line: Line): void {
-    this.heard.push(line);
+    this.received.push(line);
     for (const wake of this.#wakers) wake();
   }
 
   async waitFor(fits: (line: Line) => boolean, from = 0): Promise<Line> {
     for (;;) {
-      const found = this.heard.slice(from).find(fits);
+      const found = this.received.slice(from).find(fits);
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => {
         const wake = (): void => {
@@ -101,7 +101,7 @@ export class SocketClient implements Client {
     // The link is subscribed once it has answered.
     await client.sendRequest('get_status', undefined, { request_id: 'hello' });
     await client.waitFor((line) => line.request_id === 'hello');
-    client.#recorder.heard.length = 0;
+    client.#recorder.received.length = 0;
     return client;
   }
 
@@ -115,8 +115,8 @@ export class SocketClient implements Client {
     socket.on('end', () => socket.end());
   }
 
-  get heard(): readonly Line[] {
-    return this.#recorder.heard;
+  get received(): readonly Line[] {
+    return this.#recorder.received;
   }
 
   async send(line: string | Uint8Array): Promise<void> {
@@ -160,8 +160,8 @@ export class ProcessClient implements Client {
     this.#recorder = recorder;
   }
 
-  get heard(): readonly Line[] {
-    return this.#recorder.heard;
+  get received(): readonly Line[] {
+    return this.#recorder.received;
   }
 
   async send(line: string): Promise<void> {

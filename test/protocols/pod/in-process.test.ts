@@ -9,18 +9,18 @@ describe('a listener in the same process', () => {
   it('receives a refusal as an event, and as an error', async () => {
     const { door, pod, socketClient } = await podFixture([]);
     const other = await socketClient();
-    const heard: WireEvent[] = [];
-    const listener = await door.listen(pod, (event) => heard.push(event));
+    const received: WireEvent[] = [];
+    const listener = await door.listen(pod, (event) => received.push(event));
     await expect(listener.send('cancel')).rejects.toMatchObject({ code: 'conflict' });
     await expect(listener.send('rum')).rejects.toMatchObject({ code: 'unknown-method' });
     await other.waitFor(({ event }) => event === 'error');
     const notRunning = ['error', { code: 'not_running', message: 'there is no run to cancel' }];
-    expect(eventData(heard)[0]).toEqual(notRunning);
-    expect(eventData(heard)[1]).toEqual([
+    expect(eventData(received)[0]).toEqual(notRunning);
+    expect(eventData(received)[1]).toEqual([
       'error',
       { code: 'internal', message: expect.stringContaining('"rum"') as string },
     ]);
-    expect(eventData(other.heard)).toEqual([notRunning]);
+    expect(eventData(other.received)).toEqual([notRunning]);
     listener.close();
     await expect(listener.send('get_status')).rejects.toThrow('the link is closed');
   });
@@ -42,7 +42,7 @@ describe('a listener in the same process', () => {
     await other.waitFor(isState('idle'));
     expect(calls).toBe(1);
     expect(ends).toEqual([new Error('a bug')]);
-    expect(other.heard.map(({ event }) => event)).toContain('text_done');
+    expect(other.received.map(({ event }) => event)).toContain('text_done');
   });
 
   it('reads events one by one, after a number, until it stops', async () => {

@@ -7,7 +7,7 @@ import { type Sim, startSim } from '../../../src/sim/index.ts';
 import { scratch } from '../../pod/fixture.ts';
 import { hostileLine, randomFrom } from './hostile.ts';
 import { compiledServer, Served } from './served.ts';
-import type { Errand } from './serving-child.ts';
+import type { ServerOptions } from './serving-child.ts';
 
 const SEED = Number(process.env.POLYPOD_SEED ?? Date.now() % 1_000_000);
 const CLIENTS = 20;
@@ -20,14 +20,14 @@ const program = compiledServer();
 
 describe('a process that serves a pod', () => {
   it('creates a private socket whatever the umask; the next process replaces the socket of a killed one', async () => {
-    const errand = await errandOn(await sim());
-    const first = await Served.start(program, errand);
+    const options = await serverOptions(await sim());
+    const first = await Served.start(program, options);
     const { path, podId } = first.ready;
     const modes = () => [path, dirname(path)].map((each) => (lstatSync(each).mode & 0o777).toString(8));
     expect(modes()).toEqual(['600', '700']);
     await first.kill();
     expect(lstatSync(path).isSocket()).toBe(true);
-    const second = await Served.start(program, { ...errand, podId });
+    const second = await Served.start(program, { ...options, podId });
     const client = await PodClient.open({ path });
     expect(await client.status()).toMatchObject({ state: 'idle', session_id: podId });
     await client.close();
@@ -39,8 +39,8 @@ describe('a process that serves a pod', () => {
     timeout: 120_000,
   }, async () => {
     const random = randomFrom(SEED);
-    const errand = await errandOn(await sim());
-    let served = await Served.start(program, errand);
+    const options = await serverOptions(await sim());
+    let served = await Served.start(program, options);
     const { path, podId } = served.ready;
     const watchers = await Promise.all(Array.from({ length: CLIENTS }, () => Watcher.open(path)));
     const [first] = watchers;
@@ -48,9 +48,9 @@ describe('a process that serves a pod', () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
       await first.client.run(PROMPT);
       // At a random point of a run.
-      await first.heard(first.lines.length + 20 + random(200));
+      await first.received(first.lines.length + 20 + random(200));
       await served.kill();
-      served = await Served.start(program, { ...errand, podId });
+      served = await Served.start(program, { ...options, podId });
     }
     await first.run();
     const fresh = await Watcher.open(path);
@@ -75,11 +75,11 @@ describe('a process that serves a pod', () => {
     timeout: 120_000,
   }, async () => {
     const random = randomFrom(SEED);
-    const served = await Served.start(program, await errandOn(await sim()));
+    const served = await Served.start(program, await serverOptions(await sim()));
     const { path } = served.ready;
-    const witness = await Watcher.open(path);
+    const otherClient = await Watcher.open(path);
     const round = async (lines: number): Promise<number> => {
-      const streaming = keepRunning(witness);
+      const streaming = keepRunning(otherClient);
       await storm(path, lines, random);
       return streaming.stop();
     };
@@ -90,9 +90,9 @@ describe('a process that serves a pod', () => {
     const growth = (await served.memory()) - before;
     expect(served.isAlive).toBe(true);
     const fresh = await Watcher.open(path);
-    await fresh.reached(witness.lines.at(-1)?.seq ?? 0);
-    expect(witness.lines, `seed ${SEED}`).toEqual(fresh.lines);
-    expect(witness.losses).toBe(0);
+    await fresh.reached(otherClient.lines.at(-1)?.seq ?? 0);
+    expect(otherClient.lines, `seed ${SEED}`).toEqual(fresh.lines);
+    expect(otherClient.losses).toBe(0);
     expect(growth).toBeLessThan(MARGIN);
     console.log(
       `hostile: ${LINES} lines, ${runs} runs beside them, ${(growth / 1024 / 1024).toFixed(1)} MB more (seed ${SEED})`,
@@ -108,7 +108,7 @@ async function sim(): Promise<Sim> {
   return started;
 }
 
-async function errandOn({ url }: Sim): Promise<Errand> {
+async function serverOptions({ url }: Sim): Promise<ServerOptions> {
   return { directory: join(scratch(), 'data'), sockets: join(scratch(), 'run'), cwd: scratch(), url };
 }
 
@@ -139,7 +139,7 @@ class Watcher {
     void this.#read();
   }
 
-  heard(count: number): Promise<void> {
+  received(count: number): Promise<void> {
     return this.#until(() => this.lines.length >= count);
   }
 

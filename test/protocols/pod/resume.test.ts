@@ -24,21 +24,21 @@ const ENDLESS: Answer = {
 describe('a client that reconnects', () => {
   it('after any number receives exactly the lines after it', async () => {
     const fixture = await podFixture([LOOK, ASK, DONE, ENDLESS]);
-    const witness = await eventful(fixture);
-    const numbers = [...new Set(witness.heard.flatMap(({ seq }) => seq ?? []))];
+    const observer = await eventful(fixture);
+    const numbers = [...new Set(observer.received.flatMap(({ seq }) => seq ?? []))];
     const last = numbers.at(-1) ?? 0;
     for (let after = 0; after <= last; after += 1) {
       const got = await resumed(fixture, after, last);
       expect(got, `after ${after}`).toEqual(
-        witness.heard.filter(({ seq }) => seq !== undefined && seq > after),
+        observer.received.filter(({ seq }) => seq !== undefined && seq > after),
       );
     }
   });
 
   it('receives the same lines from the next process', async () => {
     const fixture = await podFixture([LOOK, ASK, DONE, ENDLESS]);
-    const witness = await eventful(fixture);
-    const last = witness.heard.at(-1)?.seq ?? 0;
+    const observer = await eventful(fixture);
+    const last = observer.received.at(-1)?.seq ?? 0;
     await fixture.sockets.closeAll();
     await fixture.host.shutdown();
     const host = await fixture.reopen();
@@ -46,7 +46,7 @@ describe('a client that reconnects', () => {
     for (let after = 1; after <= last; after += 7) {
       const got = await resumed(again, after, last);
       expect(got, `after ${after}`).toEqual(
-        witness.heard.filter(({ seq }) => seq !== undefined && seq > after),
+        observer.received.filter(({ seq }) => seq !== undefined && seq > after),
       );
     }
   });
@@ -55,7 +55,7 @@ describe('a client that reconnects', () => {
     const fixture = await podFixture([ENDLESS]);
     const first = await fixture.socketClient();
     await first.sendRequest('run', { input: 'Go on.' });
-    const deltas = (client: Client) => client.heard.filter(({ event }) => event === 'text_delta').length;
+    const deltas = (client: Client) => client.received.filter(({ event }) => event === 'text_delta').length;
     await first.waitFor(() => deltas(first) === 4);
     const late = await fixture.socketClient();
     await late.sendRequest('subscribe', {});
@@ -75,28 +75,28 @@ describe('a client that reconnects', () => {
     expect({ data, seq }).toMatchObject({ data: { reason: 'gap', state: 'idle' }, seq: 1 });
     await client.sendRequest('run', { input: 'Hello.' });
     await client.waitFor(isState('idle'));
-    expect(client.heard[1]).toMatchObject({ event: 'run_start', seq: 2 });
+    expect(client.received[1]).toMatchObject({ event: 'run_start', seq: 2 });
   });
 
   it('while the pod is running misses nothing and receives nothing twice', async () => {
     const fixture = await podFixture([
       { parts: [{ text: 'x'.repeat(4_000) }], pace: { chunkSize: 2, batch: 20, delayMs: 1 } },
     ]);
-    const witness = await fixture.socketClient();
-    await witness.sendRequest('subscribe', { after: 0 });
-    await witness.sendRequest('run', { input: 'Many words, please.' });
+    const observer = await fixture.socketClient();
+    await observer.sendRequest('subscribe', { after: 0 });
+    await observer.sendRequest('run', { input: 'Many words, please.' });
     const late: Client[] = [];
     for (let count = 0; count < 15; count += 1) {
-      await witness.waitFor((line) => (line.seq ?? 0) > 8 + count * 60);
+      await observer.waitFor((line) => (line.seq ?? 0) > 8 + count * 60);
       const client = await fixture.socketClient();
       await client.sendRequest('subscribe', { after: count * 5 });
       late.push(client);
     }
-    await Promise.all([witness, ...late].map((client) => client.waitFor(isState('idle'))));
+    await Promise.all([observer, ...late].map((client) => client.waitFor(isState('idle'))));
     for (const [count, client] of late.entries()) {
-      const from = client.heard.findIndex(({ event }) => event === 'subscribed') + 1;
-      expect(client.heard.slice(from)).toEqual(
-        witness.heard.filter(({ seq }) => seq !== undefined && seq > count * 5),
+      const from = client.received.findIndex(({ event }) => event === 'subscribed') + 1;
+      expect(client.received.slice(from)).toEqual(
+        observer.received.filter(({ seq }) => seq !== undefined && seq > count * 5),
       );
     }
   });
@@ -105,10 +105,10 @@ describe('a client that reconnects', () => {
     const fixture = await podFixture([
       { parts: [{ text: 'x'.repeat(9_000) }], pace: { chunkSize: 3, batch: 5, delayMs: 1 } },
     ]);
-    const witness: Line[] = [];
-    const first = await fixture.door.listen(fixture.pod, (line) => witness.push(line));
+    const expected: Line[] = [];
+    const first = await fixture.door.listen(fixture.pod, (line) => expected.push(line));
     await first.send('subscribe', { after: 1 });
-    const isOver = (): boolean => witness.at(-1)?.event === 'status' && witness.length > 9;
+    const isOver = (): boolean => expected.at(-1)?.event === 'status' && expected.length > 9;
     await first.send('run', { input: 'Many words.' });
     const late: Line[][] = [];
     while (!isOver()) {
@@ -120,33 +120,33 @@ describe('a client that reconnects', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(late.length).toBeGreaterThan(5);
-    const numbers = witness.map(({ seq }) => seq);
+    const numbers = expected.map(({ seq }) => seq);
     for (const lines of late) expect(lines.map(({ seq }) => seq)).toEqual(numbers);
   });
 });
 
 /** A session with every kind of event: thinking, parallel calls, an approval, a pause and a cancel. */
 async function eventful(fixture: PodFixture): Promise<Client> {
-  const witness = await fixture.socketClient();
-  await witness.sendRequest('subscribe', { after: 0 });
-  await witness.sendRequest('run', { input: 'What is here?' });
-  await witness.waitFor(({ event }) => event === 'approval_request');
-  await witness.waitFor((line) => line.event === 'status' && line.data.detail === 'waiting');
-  await witness.sendRequest('pause');
-  const asked = await witness.waitFor(({ event }) => event === 'approval_request');
+  const observer = await fixture.socketClient();
+  await observer.sendRequest('subscribe', { after: 0 });
+  await observer.sendRequest('run', { input: 'What is here?' });
+  await observer.waitFor(({ event }) => event === 'approval_request');
+  await observer.waitFor((line) => line.event === 'status' && line.data.detail === 'waiting');
+  await observer.sendRequest('pause');
+  const asked = await observer.waitFor(({ event }) => event === 'approval_request');
   const approvalId = asked.event === 'approval_request' ? asked.data.approval_id : '';
-  await witness.sendRequest('decide', { approval_id: approvalId, decision: 'approve' });
-  await witness.waitFor((line) => line.event === 'status' && line.data.detail === 'paused');
-  await witness.sendRequest('resume');
-  await witness.waitFor(isState('idle'));
-  const before = witness.heard.length;
-  await witness.sendRequest('run', { input: 'Go on.' });
-  await witness.waitFor(
-    () => witness.heard.slice(before).filter(({ event }) => event === 'text_delta').length === 4,
+  await observer.sendRequest('decide', { approval_id: approvalId, decision: 'approve' });
+  await observer.waitFor((line) => line.event === 'status' && line.data.detail === 'paused');
+  await observer.sendRequest('resume');
+  await observer.waitFor(isState('idle'));
+  const before = observer.received.length;
+  await observer.sendRequest('run', { input: 'Go on.' });
+  await observer.waitFor(
+    () => observer.received.slice(before).filter(({ event }) => event === 'text_delta').length === 4,
   );
-  await witness.sendRequest('cancel');
-  await witness.waitFor(isState('idle'), before);
-  return witness;
+  await observer.sendRequest('cancel');
+  await observer.waitFor(isState('idle'), before);
+  return observer;
 }
 
 /** The lines that a resuming client receives, up to a number. */

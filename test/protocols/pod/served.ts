@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, onTestFinished } from 'vitest';
 import { compiled } from '../../compiled.ts';
-import type { Errand, Ready } from './serving-child.ts';
+import type { ServerOptions, Ready } from './serving-child.ts';
 
 /** The program that serves a pod, bundled as JavaScript, because it runs in a separate process. */
 export function compiledServer(): string {
@@ -18,8 +18,8 @@ export class Served {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  static async start(program: string, errand: Errand): Promise<Served> {
-    const child = spawn(process.execPath, ['--expose-gc', program, JSON.stringify(errand)], {
+  static async start(program: string, options: ServerOptions): Promise<Served> {
+    const child = spawn(process.execPath, ['--expose-gc', program, JSON.stringify(options)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     onTestFinished(() => {

@@ -4,7 +4,7 @@ import { PodDoor, PodSockets } from '../../../src/protocols/pod/index.ts';
 import { plainAgent } from '../../pod/plain-agent.ts';
 
 /** The options of a process that serves one pod. */
-export interface Errand {
+export interface ServerOptions {
   readonly directory: string;
   readonly sockets: string;
   readonly cwd: string;
@@ -20,12 +20,12 @@ export interface Ready {
   readonly path: string;
 }
 
-const errand: Errand = JSON.parse(process.argv[2] ?? '');
-const { directory, sockets: socketDirectory, cwd, url } = errand;
+const options: ServerOptions = JSON.parse(process.argv[2] ?? '');
+const { directory, sockets: socketDirectory, cwd, url } = options;
 // The most permissive umask, so that private files are private because of our code.
 process.umask(0);
 const host = await Host.open({ directory, agents: async () => plainAgent(url, cwd) });
-const pod = errand.podId === undefined ? await host.create({ cwd }) : host.pod(errand.podId);
+const pod = options.podId === undefined ? await host.create({ cwd }) : host.pod(options.podId);
 const sockets = new PodSockets(new PodDoor(), { directory: socketDirectory });
 const path = await sockets.open(pod);
 process.stdout.write(`${JSON.stringify({ podId: pod.id, path })}\n`);

@@ -14,7 +14,7 @@ async function client() {
     return one.waitFor(({ request_id }) => request_id === id);
   };
   const settings = async (change: object) => {
-    const from = one.heard.length;
+    const from = one.received.length;
     await one.sendRequest('configure', change);
     return (await one.waitFor(({ event }) => event === 'settings', from)).data;
   };

@@ -45,9 +45,9 @@ describe("a pod's socket", () => {
     ]);
     await clients[0]?.sendRequest('run', { input: 'Hello?' });
     await Promise.all(clients.map((client) => client.waitFor(isState('idle'))));
-    expect(clients[1]?.heard).toEqual(clients[0]?.heard);
-    expect(clients[2]?.heard).toEqual(clients[0]?.heard);
-    expect(clients[0]?.heard.length).toBeGreaterThan(5);
+    expect(clients[1]?.received).toEqual(clients[0]?.received);
+    expect(clients[2]?.received).toEqual(clients[0]?.received);
+    expect(clients[0]?.received.length).toBeGreaterThan(5);
   });
 
   it('does not affect a run when its client disconnects', async () => {
@@ -106,7 +106,7 @@ describe("a pod's socket", () => {
     await client.sendRequest('subscribe', { after: 1 });
     await client.sendRequest('close');
     await client.closed;
-    expect(eventData(client.heard)).toEqual([
+    expect(eventData(client.received)).toEqual([
       ['subscribed', { after: 1 }],
       ['closed', { by: 'client', door: 'pod' }],
     ]);
@@ -119,8 +119,8 @@ describe('a client that has ended its input', () => {
     const client = await fixture.socketClient();
     client.socket.end('{"method":"run","params":{"input":"Hello?"}}\n');
     await client.closed;
-    expect(client.heard.map(({ event }) => event)).toContain('text_done');
-    expect(client.heard.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
+    expect(client.received.map(({ event }) => event)).toContain('text_done');
+    expect(client.received.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
   });
 
   it('also receives the events of its queued prompts', async () => {
@@ -130,9 +130,9 @@ describe('a client that has ended its input', () => {
       '{"method":"run","params":{"input":"One"}}\n{"method":"run","params":{"input":"Two","when_busy":"queue"}}\n',
     );
     await client.closed;
-    const texts = client.heard.flatMap(({ event, data }) => (event === 'text_done' ? [data] : []));
+    const texts = client.received.flatMap(({ event, data }) => (event === 'text_done' ? [data] : []));
     expect(texts).toEqual([{ text: 'First.' }, { text: 'Second.' }]);
-    expect(client.heard.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
+    expect(client.received.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
   });
 
   it('is closed when its queued prompt was removed', async () => {
@@ -143,7 +143,7 @@ describe('a client that has ended its input', () => {
       '{"method":"run","params":{"input":"One"}}\n{"method":"run","params":{"input":"Two","when_busy":"queue"}}\n{"method":"clear_queue"}\n',
     );
     await client.closed;
-    expect(client.heard.filter(({ event }) => event === 'text_done')).toHaveLength(1);
+    expect(client.received.filter(({ event }) => event === 'text_done')).toHaveLength(1);
   });
 
   it('needs no newline at the end of its input', async () => {
@@ -151,7 +151,7 @@ describe('a client that has ended its input', () => {
     const client = await fixture.socketClient();
     client.socket.end('{"method":"get_history"}');
     await client.closed;
-    expect(eventData(client.heard)).toEqual([['history', { items: [] }]]);
+    expect(eventData(client.received)).toEqual([['history', { items: [] }]]);
   });
 
   it('is closed even if its input was invalid', async () => {
@@ -159,7 +159,7 @@ describe('a client that has ended its input', () => {
     const client = await fixture.socketClient();
     client.socket.end(Buffer.from([0xff, 0x0a]));
     await client.closed;
-    expect(eventData(client.heard)).toEqual([
+    expect(eventData(client.received)).toEqual([
       ['error', { code: 'internal', message: 'a line is not UTF-8' }],
     ]);
   });
@@ -186,11 +186,11 @@ describe("an error in a client's input", () => {
     await client.send(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]));
     await client.sendRequest('get_status', undefined, { request_id: 1 });
     await client.waitFor(({ request_id: id }) => id === 1);
-    expect(eventData(client.heard)[0]).toEqual([
+    expect(eventData(client.received)[0]).toEqual([
       'error',
       { code: 'internal', message: 'a line is not UTF-8' },
     ]);
-    expect(other.heard).toEqual([]);
+    expect(other.received).toEqual([]);
   });
 
   it('closes the connection with the reason if a line has no end', async () => {
@@ -198,12 +198,12 @@ describe("an error in a client's input", () => {
     const [client, other] = [await fixture.socketClient(), await fixture.socketClient()];
     client.socket.write('x'.repeat(100_000));
     await client.closed;
-    expect(eventData(client.heard)).toEqual([
+    expect(eventData(client.received)).toEqual([
       ['error', { code: 'internal', message: 'a line is longer than 1000 bytes' }],
     ]);
     await other.sendRequest('run', { input: 'Hello?' });
     await other.waitFor(isState('idle'));
-    expect(other.heard.map(({ event }) => event)).not.toContain('error');
+    expect(other.received.map(({ event }) => event)).not.toContain('error');
   });
 
   it('has a specific code with the extras', async () => {
@@ -214,9 +214,9 @@ describe("an error in a client's input", () => {
     await client.sendRequest('decide', { approval_id: 'none', decision: 'approve' });
     await client.sendRequest('branch', { entry_id: 'none' });
     await client.sendRequest('configure', { set: { accept_edits: 'yes' } });
-    await client.waitFor(() => client.heard.length === 5);
+    await client.waitFor(() => client.received.length === 5);
     expect(
-      client.heard.slice(1).map((line) => (line.event === 'error' ? line.data.code : line.event)),
+      client.received.slice(1).map((line) => (line.event === 'error' ? line.data.code : line.event)),
     ).toEqual(['invalid_request', 'not_found', 'not_found', 'invalid_request']);
   });
 });
@@ -233,21 +233,21 @@ describe('a client that does not read', () => {
     slow.socket.pause();
     await quick.sendRequest('run', { input: 'Many words.' });
     await quick.waitFor(isState('idle'));
-    const texts = quick.heard.flatMap((line) => (line.event === 'text_delta' ? line.data.text : []));
+    const texts = quick.received.flatMap((line) => (line.event === 'text_delta' ? line.data.text : []));
     expect(texts.join('').length).toBe(3_000_000);
     // It receives the bytes in transit, the reason and the end.
     slow.socket.resume();
     await slow.closed;
-    const last = slow.heard.at(-1);
+    const last = slow.received.at(-1);
     expect(last).toMatchObject({ event: 'error', data: { code: 'internal' } });
-    expect(slow.heard.length).toBeLessThan(quick.heard.length);
+    expect(slow.received.length).toBeLessThan(quick.received.length);
     const resumeAfter = last?.event === 'error' ? (last.data.resume_after ?? 0) : 0;
     const back = await fixture.socketClient();
     await back.sendRequest('subscribe', { after: resumeAfter });
     await back.waitFor(isState('idle'));
-    const joined = [...slow.heard, ...back.heard].filter(({ event }) => event === 'text_delta');
+    const joined = [...slow.received, ...back.received].filter(({ event }) => event === 'text_delta');
     expect(eventData([...new Map(joined.map((line) => [line.seq, line])).values()])).toEqual(
-      eventData(quick.heard.filter(({ event }) => event === 'text_delta')),
+      eventData(quick.received.filter(({ event }) => event === 'text_delta')),
     );
   });
 
@@ -263,7 +263,7 @@ describe('a client that does not read', () => {
     await quick.waitFor(isState('idle'));
     slow.socket.resume();
     await slow.closed;
-    expect(slow.heard.length).toBeLessThan(quick.heard.length);
+    expect(slow.received.length).toBeLessThan(quick.received.length);
   });
 });
 

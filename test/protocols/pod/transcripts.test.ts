@@ -139,7 +139,7 @@ async function play(
       await client.sendRequest('subscribe', name === '' ? {} : { name });
       await client.waitFor(({ event }) => event === 'snapshot');
     }
-    clients.set(name, { client, read: client.heard.length });
+    clients.set(name, { client, read: client.received.length });
   }
   const [page, real] = [new Names(), new Names()];
   const expected: unknown[] = [];
@@ -165,12 +165,12 @@ async function play(
     // No other line was received.
     await client.sendRequest('get_status', undefined, { request_id: 'end' });
     await client.waitFor(({ request_id: id }) => id === 'end');
-    expect(client.heard.slice(read, -1)).toEqual([]);
+    expect(client.received.slice(read, -1)).toEqual([]);
     expectGrowing(client);
   }
 }
 
-function expectGrowing({ heard }: Client): void {
-  const numbers = heard.flatMap(({ seq }) => seq ?? []);
+function expectGrowing({ received }: Client): void {
+  const numbers = received.flatMap(({ seq }) => seq ?? []);
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
 }

@@ -225,10 +225,10 @@ describeOnEach((openFixture) => {
         ({ assistantMessageEvent }) => objectOf(assistantMessageEvent).type === 'text_delta',
       );
       await client.ask('abort');
-      const told = objectOf(client.lines.findLast(({ type }) => type === 'message_end')?.message);
+      const ended = objectOf(client.lines.findLast(({ type }) => type === 'message_end')?.message);
       const { messages } = await client.get('get_messages');
       const [, broken] = messages as Line[];
-      expect(broken).toEqual({ ...told, timestamp: broken?.timestamp });
+      expect(broken).toEqual({ ...ended, timestamp: broken?.timestamp });
       expect(broken).toMatchObject({
         role: 'assistant',
         content: [

@@ -188,7 +188,7 @@ describeOnEach((openFixture) => {
       });
       go(cwd);
       await client.quiet();
-      expect(said(client.lines)).toEqual(['begin', 'A', 'B', 'X', 'Y']);
+      expect(userTexts(client.lines)).toEqual(['begin', 'A', 'B', 'X', 'Y']);
       expect(client.types.filter((type) => type === 'agent_end')).toHaveLength(1);
       expect(client.types.filter((type) => type === 'turn_start')).toHaveLength(5);
     });
@@ -203,7 +203,7 @@ describeOnEach((openFixture) => {
       for (const message of ['X', 'Y']) await client.ask('follow_up', { message });
       go(cwd);
       await client.quiet();
-      expect(said(client.lines)).toEqual(['begin', 'A', 'B', 'X', 'Y']);
+      expect(userTexts(client.lines)).toEqual(['begin', 'A', 'B', 'X', 'Y']);
       expect(client.types.filter((type) => type === 'turn_start')).toHaveLength(3);
     });
 
@@ -212,7 +212,7 @@ describeOnEach((openFixture) => {
       await client.ask('steer', { message: 'also this' });
       expect(client.types).toEqual(['response']);
       await client.run('begin');
-      expect(said(client.lines)).toEqual(['begin', 'also this']);
+      expect(userTexts(client.lines)).toEqual(['begin', 'also this']);
     });
 
     it('can be removed from the queue', async () => {
@@ -221,7 +221,7 @@ describeOnEach((openFixture) => {
       await client.ask('follow_up', { message: 'X' });
       expect(await client.get('clear_queue')).toEqual({ steering: ['A'], followUp: ['X'] });
       await client.run('begin');
-      expect(said(client.lines)).toEqual(['begin']);
+      expect(userTexts(client.lines)).toEqual(['begin']);
     });
 
     it('skip the remaining calls of a turn in mode immediate', async () => {
@@ -350,7 +350,7 @@ describeOnEach((openFixture) => {
       await client.ask('abort');
       expect(await client.get('get_state')).toMatchObject({ isStreaming: false, queuedMessageCount: 1 });
       await client.run('next');
-      expect(said(client.lines)).toEqual(['write', 'next', 'later']);
+      expect(userTexts(client.lines)).toEqual(['write', 'next', 'later']);
     });
   });
 
@@ -407,7 +407,7 @@ describeOnEach((openFixture) => {
       const { client } = await openFixture([cut, { parts: [{ text: 'more' }] }]);
       const lines = await client.run('hi');
       expect(lines.filter(({ type }) => type === 'auto_retry_end')).toHaveLength(1);
-      expect(said(lines)).toEqual(['hi']);
+      expect(userTexts(lines)).toEqual(['hi']);
       expect(await client.get('get_session_stats')).toMatchObject({ userMessages: 1 });
       expect((await client.get('get_branch_messages')).messages).toMatchObject([{ text: 'hi' }]);
     });
@@ -600,7 +600,7 @@ describeOnEach((openFixture) => {
       await client.quiet();
       const ends = client.lines.filter(({ type }) => type === 'tool_execution_end');
       expect(ends.map(({ isError }) => isError)).toEqual([false, false]);
-      expect(said(client.lines)).toEqual(['begin', 'then that']);
+      expect(userTexts(client.lines)).toEqual(['begin', 'then that']);
     });
   });
 });
@@ -618,7 +618,7 @@ function updates(lines: readonly Line[]) {
 }
 
 /** The texts of the user messages, in order. */
-function said(lines: readonly Line[]): readonly string[] {
+function userTexts(lines: readonly Line[]): readonly string[] {
   return lines
     .filter(({ type, message }) => type === 'message_end' && objectOf(message).role === 'user')
     .map(({ message }) => (objectOf(message).content as { text: string }[]).map(({ text }) => text).join(''));

@@ -31,16 +31,16 @@ describe('a mentioned file', () => {
     ['mail ada@notes.md', []],
     ['@nobody, @src, @picture.bin and @ alone', []],
   ])('is appended to the prompt: %s', async (text, files) => {
-    const said = [{ type: 'text', text }] as const;
-    expect(await withMentions(said, directory())).toEqual([
-      ...said,
+    const content = [{ type: 'text', text }] as const;
+    expect(await withMentions(content, directory())).toEqual([
+      ...content,
       ...files.map((file) => ({ type: 'text', text: file })),
     ]);
   });
 
   it.each(['@../secret', '@/etc/passwd', '@link'])('must be in the working directory: %s', async (text) => {
-    const said = [{ type: 'text', text }] as const;
-    expect(await withMentions(said, join(directory(), 'inner'))).toEqual(said);
+    const content = [{ type: 'text', text }] as const;
+    expect(await withMentions(content, join(directory(), 'inner'))).toEqual(content);
   });
 });
 

@@ -85,8 +85,8 @@ describe('a failure in the middle of an answer is retried by the built program',
       POLYPOD_CONFIG: configFile,
     });
     const lines = await program.run('go');
-    const told = lines.filter(({ type }) => type.startsWith('auto_retry') || type === 'agent_end');
-    expect(told).toMatchObject([
+    const retryLines = lines.filter(({ type }) => type.startsWith('auto_retry') || type === 'agent_end');
+    expect(retryLines).toMatchObject([
       { type: 'agent_end' },
       { type: 'auto_retry_start', attempt: 1 },
       { type: 'auto_retry_end', success: true },

@@ -101,7 +101,7 @@ describe('--system-prompt and --append-system-prompt', () => {
 
   it('accept a text or a file, and the second can be repeated', async () => {
     const files = { 'be.md': 'Be brief.\n', 'own.md': 'You are a poet.' };
-    const said = await prompt(
+    const output = await prompt(
       [
         '--system-prompt',
         'own.md',
@@ -112,9 +112,9 @@ describe('--system-prompt and --append-system-prompt', () => {
       ],
       files,
     );
-    expect(said).toContain('You are a poet.');
-    expect(said).toContain('Be brief.\n\n\nBe kind.');
-    expect(said).not.toContain('be.md');
+    expect(output).toContain('You are a poet.');
+    expect(output).toContain('Be brief.\n\n\nBe kind.');
+    expect(output).not.toContain('be.md');
   });
 
   it.each(['Just a text', 'no-such-file.md', '.', 'a\nb'])(

@@ -136,13 +136,13 @@ describe("pi's own client", () => {
     await idle;
     forget();
     expect(types).toContain('agent_end');
-    const heard = types.length;
+    const receivedCount = types.length;
     expect(await pi.compact('be short [[sim text=summary]]')).toMatchObject({
       summary: expect.any(String) as unknown,
       firstKeptEntryId: expect.any(String) as unknown,
       tokensBefore: expect.any(Number) as unknown,
     });
-    expect(types).toHaveLength(heard);
+    expect(types).toHaveLength(receivedCount);
     expect(pi.getStderr()).toBe('');
     await pi.stop();
   });

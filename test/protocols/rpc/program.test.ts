@@ -123,11 +123,11 @@ describe('polypod --mode rpc', () => {
     const text = stringOf(objectOf(data).text);
     expect(text.length).toBeGreaterThan(deltas * size * 0.9);
     expect(client.lines.filter(({ command }) => command === 'get_messages')).toHaveLength(asked);
-    const told = client.lines
+    const received = client.lines
       .map((line) => objectOf(line.assistantMessageEvent))
       .filter(({ type }) => type === 'text_delta');
     expect(
-      told
+      received
         .map(({ delta }) => delta)
         .join('')
         .trim(),
@@ -260,16 +260,16 @@ describe('a session in RPC mode', () => {
     const path = join(runtime, 'polypod', 'pods', `${String(sessionId)}.sock`);
     const socket = await connected(path);
     onTestFinished(() => void socket.destroy());
-    let told = '';
+    let output = '';
     const finished = new Promise<void>((resolve) => {
       socket.setEncoding('utf8').on('data', (text: string) => {
-        told += text;
-        if (told.includes('"state":"idle"')) resolve();
+        output += text;
+        if (output.includes('"state":"idle"')) resolve();
       });
     });
     await program.run('[[sim text=everywhere]]');
     await finished;
-    expect(told).toContain('"event":"text_done","data":{"text":"everywhere"}');
+    expect(output).toContain('"event":"text_done","data":{"text":"everywhere"}');
     socket.write('{"method":"run","params":{"input":"from there [[sim text=back]]"}}\n');
     await program.waitFor(
       ({ type, message }) => type === 'message_end' && JSON.stringify(message).includes('back'),

@@ -51,12 +51,12 @@ async function connected(path: string): Promise<Socket> {
 
 /** Everything received up to a text. */
 async function heardOn(socket: Socket, text: RegExp): Promise<string> {
-  let told = '';
+  let output = '';
   for await (const chunk of socket.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    told += String(chunk);
-    if (text.test(told)) return told;
+    output += String(chunk);
+    if (text.test(output)) return output;
   }
-  throw new Error(`the link ended after ${told}`);
+  throw new Error(`the link ended after ${output}`);
 }
 
 const TOUCH = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
@@ -226,7 +226,7 @@ describe('the RPC relay', () => {
     [['--model', 'anthropic/opus', '--ask'], { model: 'anthropic/opus', isAsking: true }],
     [['--ask'], { model: 'sim/other', isAsking: true }],
     [['--resume', 'x'], { resume: 'x', isAsking: false }],
-  ])('sends the daemon its directory and options, and no key: %j', async (args, told) => {
+  ])('sends the daemon its directory and options, and no key: %j', async (args, expected) => {
     const home = temporaryDirectory();
     const env = {
       HOME: home,
@@ -249,7 +249,7 @@ describe('the RPC relay', () => {
     expect(await program.finished).toEqual({ code: 1, stdout: '', stderr: 'not today\n' });
     expect(await header).not.toContain('secret');
     const { cwd, by, model, isAsking, resume } = objectOf(JSON.parse(await header));
-    expect({ cwd, by, model, isAsking, resume }).toEqual({ cwd: home, by: 'ada', ...told });
+    expect({ cwd, by, model, isAsking, resume }).toEqual({ cwd: home, by: 'ada', ...expected });
   });
 });
 

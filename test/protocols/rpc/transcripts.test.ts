@@ -31,35 +31,37 @@ describe(PAGE, () => {
       }
       const wanted: unknown = JSON.parse(text);
       if (EXCERPTS.includes(name)) {
-        const heard = await program.waitFor((said) => fits(said, wanted), at);
-        at = program.lines.indexOf(heard) + 1;
+        const found = await program.waitFor((received) => fits(received, wanted), at);
+        at = program.lines.indexOf(found) + 1;
         continue;
       }
       // Tool updates are optional, and a text may be split; everything else must match.
-      const isFree = (said: Line): boolean =>
-        said.type === 'tool_execution_update' || isFurtherDelta(said, program.lines[at - 1]);
-      const next = await program.waitFor((said) => !isFree(said), at);
+      const isFree = (received: Line): boolean =>
+        received.type === 'tool_execution_update' || isFurtherDelta(received, program.lines[at - 1]);
+      const next = await program.waitFor((received) => !isFree(received), at);
       at = program.lines.indexOf(next) + 1;
       if (!fits(next, wanted)) expect(next).toEqual(wanted);
     }
   });
 });
 
-function isFurtherDelta(said: Line, before: Line | undefined): boolean {
-  const [kind, last] = [said, before].map((line) => stringOf(objectOf(line?.assistantMessageEvent).type));
+function isFurtherDelta(line: Line, before: Line | undefined): boolean {
+  const [kind, last] = [line, before].map((line) => stringOf(objectOf(line?.assistantMessageEvent).type));
   return kind !== undefined && kind.endsWith('_delta') && kind === last;
 }
 
 /** Compares lines, except for what the page leaves open. */
-function fits(said: unknown, wanted: unknown): boolean {
-  if (wanted === '…') return said !== undefined;
+function fits(actual: unknown, wanted: unknown): boolean {
+  if (wanted === '…') return actual !== undefined;
   if (Array.isArray(wanted))
     return (
-      Array.isArray(said) && said.length === wanted.length && wanted.every((part, at) => fits(said[at], part))
+      Array.isArray(actual) &&
+      actual.length === wanted.length &&
+      wanted.every((part, at) => fits(actual[at], part))
     );
-  if (!isObject(wanted)) return said === wanted;
-  if (!isObject(said)) return false;
+  if (!isObject(wanted)) return actual === wanted;
+  if (!isObject(actual)) return false;
   const { '…': rest, ...named } = wanted;
-  const isWhole = rest !== undefined || Object.keys(said).length === Object.keys(named).length;
-  return isWhole && Object.entries(named).every(([key, value]) => fits(said[key], value));
+  const isComplete = rest !== undefined || Object.keys(actual).length === Object.keys(named).length;
+  return isComplete && Object.entries(named).every(([key, value]) => fits(actual[key], value));
 }

@@ -7,12 +7,12 @@ import { describeOnEach } from './each-connection.ts';
 /** An extension that calls the requested method of its user interface, and reports the result. */
 const EXTENSION = `
   export default function ({ ui, registerCommand, on, send }) {
-    const tell = (answer) => ui.notify('answer ' + JSON.stringify(answer ?? null));
+    const report = (answer) => ui.notify('answer ' + JSON.stringify(answer ?? null));
     registerCommand('ui', {
       description: 'Calls a method.',
       handler: async (text) => {
         const [method, ...args] = JSON.parse(text);
-        tell(await ui[method](...args));
+        report(await ui[method](...args));
       },
     });
     registerCommand('take-back', {
@@ -20,7 +20,7 @@ const EXTENSION = `
         const { signal, abort } = { signal: undefined, abort: undefined, ...stopper() };
         const texts = [ui.editor('Edit', 'x', { signal }), ui.input('Say', undefined, { signal })];
         setImmediate(abort);
-        tell(await Promise.all(texts.map(async (text) => (await text) ?? 'nothing')));
+        report(await Promise.all(texts.map(async (text) => (await text) ?? 'nothing')));
       },
     });
     registerCommand('fail', { handler: () => { throw new Error('boom'); } });
@@ -142,7 +142,7 @@ describeOnEach((openFixture) => {
       expect(await answerOn(client)).toBe(answer);
       client.send({ type: 'extension_ui_response', id: asked.id, value: 'late', confirmed: true });
       await client.ask('get_state');
-      expect(client.lines.filter(({ method: said }) => said === 'cancel')).toEqual([]);
+      expect(client.lines.filter(({ method: name }) => name === 'cancel')).toEqual([]);
     });
 
     it('that is withdrawn is cancelled at the host', async () => {
@@ -209,9 +209,9 @@ describeOnEach((openFixture) => {
       ['setEditorText', ['x'], { method: 'set_editor_text', text: 'x' }],
     ])('sends notices without a response: %s %j', async (method, args, fields) => {
       const client = await extended(openFixture);
-      const told = await call(client, method, ...args);
-      expect(told).toEqual({ type: 'extension_ui_request', id: told.id, ...fields });
-      expect(told.id).toMatch(/./);
+      const request = await call(client, method, ...args);
+      expect(request).toEqual({ type: 'extension_ui_request', id: request.id, ...fields });
+      expect(request.id).toMatch(/./);
       expect(await answerOn(client)).toBeNull();
     });
 
@@ -222,9 +222,9 @@ describeOnEach((openFixture) => {
       const client = await extended(openFixture, { emitsTitle });
       await client.ask('prompt', { message: '/ui ["setTitle","t"]' });
       expect(await answerOn(client)).toBeNull();
-      const told = client.lines.filter(({ type }) => type === 'extension_ui_request');
-      expect(told.map(({ method }) => method)).toEqual(methods);
-      if (emitsTitle) expect(told[0]).toMatchObject({ title: 't' });
+      const requests = client.lines.filter(({ type }) => type === 'extension_ui_request');
+      expect(requests.map(({ method }) => method)).toEqual(methods);
+      if (emitsTitle) expect(requests[0]).toMatchObject({ title: 't' });
     });
 
     it('runs its command without a run, and cannot be queued', async () => {

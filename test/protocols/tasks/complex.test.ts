@@ -80,11 +80,11 @@ describe('a complex task', () => {
   });
 
   it('stops after a limited number of delegations', async () => {
-    const told: string[] = [];
+    const results: string[] = [];
     const fixture = await tasksFixture(
       company({
         coordinator: (request, turn) => {
-          told.push(lastResult(request));
+          results.push(lastResult(request));
           return turn < 6
             ? delegate('developer', turn < 3 ? 'Same.' : `Other ${turn}.`)
             : textAnswer('Enough.');
@@ -95,9 +95,9 @@ describe('a complex task', () => {
     );
     const ada = fixture.client();
     expect(await ada.done(await submit(fixture))).toMatchObject({ result: { text: 'Enough.' } });
-    expect(told[3]).toContain('the same 2 times');
-    expect(told[4]).toBe('Done.');
-    expect(told.at(-1)).toContain('you have delegated 4 times');
+    expect(results[3]).toContain('the same 2 times');
+    expect(results[4]).toBe('Done.');
+    expect(results.at(-1)).toContain('you have delegated 4 times');
   });
 
   it('cancels its developer when it is cancelled', async () => {

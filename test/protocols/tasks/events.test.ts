@@ -11,7 +11,7 @@ const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
 async function whole(client: Client, path: string): Promise<readonly ReceivedEvent[]> {
   const reader = await client.events(path);
   await reader.ended;
-  return reader.heard.filter(({ id }) => id !== undefined);
+  return reader.received.filter(({ id }) => id !== undefined);
 }
 
 describe('the events of a task', () => {
@@ -22,13 +22,13 @@ describe('the events of a task', () => {
     const reader = await ada.events(`/tasks/${await ada.submit()}/events`);
     expect(reader.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     await reader.ended;
-    const told = reader.heard.filter(({ id }) => id !== undefined);
-    expect(told[0]?.event).toBe('run_start');
-    expect(told.at(-1)?.event).toBe('run_end');
-    expect(told.filter(({ event }) => event === 'text_done').map(({ line }) => line.data.text)).toEqual([
+    const numbered = reader.received.filter(({ id }) => id !== undefined);
+    expect(numbered[0]?.event).toBe('run_start');
+    expect(numbered.at(-1)?.event).toBe('run_end');
+    expect(numbered.filter(({ event }) => event === 'text_done').map(({ line }) => line.data.text)).toEqual([
       'Two.',
     ]);
-    expect(told.every(({ id, line }) => id?.startsWith(`${line.seq}.`))).toBe(true);
+    expect(numbered.every(({ id, line }) => id?.startsWith(`${line.seq}.`))).toBe(true);
   });
 
   it('of a pending task do not include those of the task before it', async () => {
@@ -79,13 +79,13 @@ describe('the events of a task', () => {
     for (const cut of [0, 1, 2, 3, Math.floor(all.length / 2), all.length - 3, all.length - 2]) {
       const rest = await ada.events(path, { 'last-event-id': all[cut]?.id ?? '' });
       await rest.ended;
-      expect(rest.heard.filter(({ id }) => id !== undefined)).toEqual(all.slice(cut + 1));
+      expect(rest.received.filter(({ id }) => id !== undefined)).toEqual(all.slice(cut + 1));
     }
     await restart('kill');
     expect(await whole(ada, path)).toEqual(all);
     const rest = await ada.events(`${path}?after=${all[5]?.id}`);
     await rest.ended;
-    expect(rest.heard.filter(({ id }) => id !== undefined)).toEqual(all.slice(6));
+    expect(rest.received.filter(({ id }) => id !== undefined)).toEqual(all.slice(6));
   });
 });
 
@@ -131,14 +131,14 @@ describe('clients that connect and disconnect while the task runs', () => {
 
 /** Everything received by a client that reads a limited number of events per connection and then reconnects. */
 async function inPieces(client: Client, path: string, many: number): Promise<readonly ReceivedEvent[]> {
-  const heard: ReceivedEvent[] = [];
+  const received: ReceivedEvent[] = [];
   for (;;) {
-    const id = heard.at(-1)?.id;
+    const id = received.at(-1)?.id;
     const reader = await client.events(path, id === undefined ? {} : { 'last-event-id': id });
-    if (reader.status === 204) return heard;
+    if (reader.status === 204) return received;
     let count = 0;
-    await reader.waitFor(({ id: place }) => place !== undefined && (count += 1) >= many).catch(() => {});
-    heard.push(...reader.heard.filter(({ id: place }) => place !== undefined).slice(0, many));
+    await reader.waitFor(({ id: eventId }) => eventId !== undefined && (count += 1) >= many).catch(() => {});
+    received.push(...reader.received.filter(({ id: eventId }) => eventId !== undefined).slice(0, many));
     reader.cut();
   }
 }
@@ -166,14 +166,14 @@ describe('the events of a session', () => {
       expect(line.data).toMatchObject({ reason: 'joined', state: 'idle' });
     }
     await ada.submit();
-    const heard = await Promise.all(
+    const received = await Promise.all(
       readers.map(async (reader) => {
         const { line } = await reader.waitFor('run_end');
-        return reader.heard.filter(({ line: { seq = 0 } }) => seq <= (line.seq ?? 0));
+        return reader.received.filter(({ line: { seq = 0 } }) => seq <= (line.seq ?? 0));
       }),
     );
-    expect(heard[1]).toEqual(heard[0]);
-    expect(heard[2]).toEqual(heard[0]);
+    expect(received[1]).toEqual(received[0]);
+    expect(received[2]).toEqual(received[0]);
   });
 
   it('continue after a number, and report a gap if that is not possible', async () => {
@@ -227,7 +227,7 @@ describe('the events of a session', () => {
     revokeElsewhere(keyFile, other.split('_')[1] ?? '');
     // No request is sent meanwhile.
     await reader.ended;
-    expect(reader.heard.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
+    expect(reader.received.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
     expect((await bare(other).get('/tasks')).status).toBe(401);
     await ada.submit();
     await kept.waitFor('run_start');

@@ -227,7 +227,7 @@ export interface ReceivedEvent {
 export class EventReader {
   readonly status: number;
   readonly response: Response;
-  readonly heard: ReceivedEvent[] = [];
+  readonly received: ReceivedEvent[] = [];
   readonly comments: string[] = [];
   readonly #stop: AbortController;
   readonly ended: Promise<void>;
@@ -245,19 +245,19 @@ export class EventReader {
   }
 
   get lastId(): string {
-    return this.heard.findLast(({ id }) => id !== undefined)?.id ?? '';
+    return this.received.findLast(({ id }) => id !== undefined)?.id ?? '';
   }
 
   get names(): readonly string[] {
-    return this.heard.map(({ event }) => event);
+    return this.received.map(({ event }) => event);
   }
 
   async waitFor(fits: string | ((event: ReceivedEvent) => boolean)): Promise<ReceivedEvent> {
     const isIt = typeof fits === 'string' ? ({ event }: ReceivedEvent) => event === fits : fits;
     for (;;) {
-      const found = this.heard.find(isIt);
+      const found = this.received.find(isIt);
       if (found !== undefined) return found;
-      if (this.#isOver) throw new Error(`the stream ended; heard ${this.names.join(' ')}`);
+      if (this.#isOver) throw new Error(`the stream ended; received ${this.names.join(' ')}`);
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
@@ -290,7 +290,7 @@ export class EventReader {
         ?.slice(name.length + 2);
     const data = field('data');
     if (data === undefined) return;
-    this.heard.push({
+    this.received.push({
       id: field('id'),
       event: field('event') ?? '',
       line: JSON.parse(data) as ReceivedEvent['line'],

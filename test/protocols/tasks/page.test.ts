@@ -42,10 +42,10 @@ describe('the page', () => {
 
   it('has three transcripts, every route with its permission, and the current limits', () => {
     expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 7, 3]);
-    const told = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`) /gm)].map(
+    const documented = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`) /gm)].map(
       ([, method, path, scope]) => `${method} ${path} ${scope?.replaceAll('`', '')}`,
     );
-    expect(told.toSorted()).toEqual(
+    expect(documented.toSorted()).toEqual(
       ROUTES.map(({ method, path, scope }) => `${method} ${path} ${scope}`).toSorted(),
     );
     const { rate, wrongKeys, streams, ticketMs, unauthenticated } = TASKS_LIMITS;

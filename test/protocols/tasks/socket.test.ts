@@ -6,7 +6,7 @@ import { SocketClient } from '../../wire/web-socket-client.ts';
 import { textAnswer, type TasksFixture, task, tasksFixture } from './fixture.ts';
 import { WsClient } from './ws-client.ts';
 
-interface Told extends JsonObject {
+interface ReceivedLine extends JsonObject {
   readonly event: string;
   readonly data: JsonObject;
   readonly id?: string;
@@ -14,12 +14,12 @@ interface Told extends JsonObject {
   readonly session_id?: string;
 }
 
-function told(link: SocketClient): readonly Told[] {
-  return link.texts.map((text) => JSON.parse(text) as Told);
+function linesOf(link: SocketClient): readonly ReceivedLine[] {
+  return link.texts.map((text) => JSON.parse(text) as ReceivedLine);
 }
 
-function waitFor(link: SocketClient, fits: (line: Told) => boolean): Promise<Told> {
-  return link.until(() => told(link).find(fits));
+function waitFor(link: SocketClient, fits: (line: ReceivedLine) => boolean): Promise<ReceivedLine> {
+  return link.until(() => linesOf(link).find(fits));
 }
 
 async function join(fixture: TasksFixture, key = fixture.key()): Promise<SocketClient> {
@@ -28,7 +28,7 @@ async function join(fixture: TasksFixture, key = fixture.key()): Promise<SocketC
   return link;
 }
 
-async function ask(link: SocketClient, method: string, params: JsonObject = {}): Promise<Told> {
+async function ask(link: SocketClient, method: string, params: JsonObject = {}): Promise<ReceivedLine> {
   const id = `r${link.texts.length}-${method}`;
   link.send({ method, params, request_id: id });
   return waitFor(link, (line) => line.request_id === id);
@@ -74,9 +74,9 @@ describe('the WebSocket', () => {
     await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
     await waitFor(
       link,
-      ({ event, data }) => event === 'status' && data.state === 'idle' && told(link).length > 30,
+      ({ event, data }) => event === 'status' && data.state === 'idle' && linesOf(link).length > 30,
     );
-    const all = told(link).filter(({ id }) => id !== undefined);
+    const all = linesOf(link).filter(({ id }) => id !== undefined);
     link.socket.destroy();
     await fixture.restart('kill');
     for (const cut of [0, 1, Math.floor(all.length / 2), all.length - 2]) {
@@ -85,7 +85,7 @@ describe('the WebSocket', () => {
       await waitFor(again, ({ id }) => id === all.at(-1)?.id);
       const last = all.at(-1)?.seq ?? 0;
       // After it follows only the event of the kill.
-      const rest = told(again).filter(({ id, seq = 0 }) => id !== undefined && seq <= last);
+      const rest = linesOf(again).filter(({ id, seq = 0 }) => id !== undefined && seq <= last);
       expect(rest).toEqual(all.slice(cut + 1));
     }
   });
@@ -210,7 +210,7 @@ describe('the ws package', () => {
     const { data } = await client.ask('prompt', task());
     await client.ask('subscribe', { sessionId: 's1', after: 0 });
     await client.waitFor(({ event }) => event === 'run_end');
-    const texts = client.heard.filter(({ event }) => event === 'text_done');
+    const texts = client.received.filter(({ event }) => event === 'text_done');
     expect(texts.map((line) => line.data.text)).toEqual(['Hello, 世界 👋.']);
     await pings;
     expect((await client.ask('status', { taskId: data.taskId })).data).toMatchObject({ status: 'completed' });

@@ -332,9 +332,9 @@ describe('a key', () => {
       `${agent.url.replace('http', 'ws')}/ws`,
       `bearer.${agent.key}`,
     ]);
-    let said = '';
-    child.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
+    let output = '';
+    child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
     await once(child, 'close');
-    expect(said.trim()).toBe('polypod');
+    expect(output.trim()).toBe('polypod');
   });
 });

@@ -21,10 +21,10 @@ describe('lists of tasks', () => {
       [{ userPrompt: 'One more.', sessionId: 's2' }, 'One more.'],
     ];
     const expected: JsonObject[] = [];
-    for (const [wish, userPrompt] of asked) {
-      const taskId = await ada.submit(wish);
+    for (const [fields, userPrompt] of asked) {
+      const taskId = await ada.submit(fields);
       await ada.done(taskId);
-      const { sessionId = 's1' } = wish;
+      const { sessionId = 's1' } = fields;
       expected.unshift({
         taskId,
         sessionId,

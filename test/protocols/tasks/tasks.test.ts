@@ -267,15 +267,15 @@ describe('the status of a task', () => {
     ]);
     const ada = client();
     const taskId = await ada.submit({ taskType: 'complex_task' });
-    const told: unknown[] = [];
+    const progress: unknown[] = [];
     for (let at = 0; at < 3; at += 1) {
       await ada.until(taskId, 'waiting_approval');
       const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
-      told.push((await ada.get(`/tasks/${taskId}/status`)).body.progress);
+      progress.push((await ada.get(`/tasks/${taskId}/status`)).body.progress);
       // A decision is recorded before its response, so the next status is newer.
       await ada.post(`/approvals/${body.approvals[0]?.approvalId}/decide`, { decision: 'deny' });
     }
-    expect(told).toEqual([25, 99, 99]);
+    expect(progress).toEqual([25, 99, 99]);
     expect(await ada.done(taskId)).toMatchObject({ progress: 100 });
   });
 

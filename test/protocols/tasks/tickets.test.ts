@@ -36,10 +36,10 @@ describe('a stream ticket', () => {
     expect(JSON.stringify(again.body)).toContain('it was used, has expired, or its key was revoked');
     // Another ticket resumes where the stream broke.
     const next = await ticketFor(ada, { taskId });
-    const numbered = reader.heard.filter(({ id }) => id !== undefined);
+    const numbered = reader.received.filter(({ id }) => id !== undefined);
     const rest = await page.events(`${next.url}&after=${numbered[1]?.id}`);
     await rest.ended;
-    expect(rest.heard.filter(({ id }) => id !== undefined)).toEqual(numbered.slice(2));
+    expect(rest.received.filter(({ id }) => id !== undefined)).toEqual(numbered.slice(2));
     const last = await ticketFor(ada, { taskId });
     expect((await page.get(last.url, { 'last-event-id': reader.lastId })).status).toBe(204);
   });
@@ -115,7 +115,7 @@ describe('a stream ticket', () => {
     revokeKey(fixture.keyFile, key.split('_')[1] ?? '');
     expect((await page.get(unused.url)).status).toBe(401);
     await reader.ended;
-    expect(reader.heard.at(-1)?.line).toEqual({
+    expect(reader.received.at(-1)?.line).toEqual({
       event: 'error',
       data: { code: 'ended', message: 'the key was revoked' },
     });

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../src/base/index.ts';
 import { isPrivate } from '../../../src/protocols/tasks/webhooks/webhook.ts';
 import { textAnswer, tasksFixture } from './fixture.ts';
 
-interface Told {
+interface Delivery {
   readonly body: string;
   readonly signature: string;
   readonly message: JsonObject;
@@ -15,8 +15,8 @@ interface Told {
 /** A receiver of webhooks that refuses the first attempts. */
 async function receiver(
   refusals = 0,
-): Promise<{ url: string; told: (index: number) => Promise<Told>; count: () => number }> {
-  const all: Told[] = [];
+): Promise<{ url: string; delivery: (index: number) => Promise<Delivery>; count: () => number }> {
+  const all: Delivery[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
     let body = '';
@@ -40,7 +40,7 @@ async function receiver(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     count: () => all.length,
-    told: async (index) => {
+    delivery: async (index) => {
       for (;;) {
         const found = all[index];
         if (found !== undefined) return found;
@@ -72,7 +72,7 @@ describe('webhooks', () => {
     const webhooks = [{ url: hook.url, secret: 'shared', allowPrivate: true }];
     const { client } = await tasksFixture([textAnswer('Hello.')], { tasks: { webhooks, limits: FAST } });
     const taskId = await client().submit();
-    const { body, signature, message } = await hook.told(2);
+    const { body, signature, message } = await hook.delivery(2);
     expect(message).toMatchObject({
       type: 'task.completed',
       taskId,
@@ -80,7 +80,7 @@ describe('webhooks', () => {
       sessionId: 's1',
       state: 'succeeded',
     });
-    expect((await hook.told(0)).message.id).toBe(message.id);
+    expect((await hook.delivery(0)).message.id).toBe(message.id);
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
     expect(mac).toBe(createHmac('sha256', 'shared').update(`${seconds}.${body}`).digest('hex'));
     expect(hook.count()).toBe(3);
@@ -92,10 +92,10 @@ describe('webhooks', () => {
     const { client } = await tasksFixture([], { tasks: { webhooks, limits: FAST } });
     const ada = client();
     await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1' });
-    const { message } = await hook.told(0);
+    const { message } = await hook.delivery(0);
     expect(message).toMatchObject({ type: 'approval.pending', tool: 'bash', sessionId: 's1' });
     await ada.post(`/approvals/${String(message.approvalId)}/decide`, { decision: 'deny' });
-    expect((await hook.told(1)).message).toMatchObject({ type: 'task.failed', state: 'denied' });
+    expect((await hook.delivery(1)).message).toMatchObject({ type: 'task.failed', state: 'denied' });
   });
 
   it('are sent before the agent stops, without waiting for a retry delay', async () => {
@@ -107,10 +107,10 @@ describe('webhooks', () => {
     });
     const ada = client();
     const taskId = await ada.submit();
-    await hook.told(0);
+    await hook.delivery(0);
     await door().close();
     expect(hook.count()).toBe(2);
-    expect((await hook.told(1)).message).toMatchObject({ type: 'task.completed', taskId });
+    expect((await hook.delivery(1)).message).toMatchObject({ type: 'task.completed', taskId });
   });
 
   it('do not delay an agent that stops, and are logged when they are not accepted', async () => {

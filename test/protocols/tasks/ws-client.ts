@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { WebSocket, type WebSocketOptions } from 'ws';
 import type { JsonObject } from '../../../src/base/index.ts';
 
-export interface Told {
+export interface WsMessage {
   readonly event: string;
   readonly data: JsonObject;
   readonly id?: string;
@@ -14,7 +14,7 @@ export interface Told {
 /** The most widely used WebSocket client, and its received messages. */
 export class WsClient {
   readonly socket: WebSocket;
-  readonly heard: Told[] = [];
+  readonly received: WsMessage[] = [];
   readonly opened: Promise<void>;
   /** Resolves with the close code. */
   readonly closed: Promise<number>;
@@ -26,7 +26,7 @@ export class WsClient {
     this.socket = new WebSocket(`${url.replace(/^http/, 'ws')}/ws`, protocols, options);
     onTestFinished(() => this.socket.terminate());
     this.socket.on('message', (bytes: Buffer) => {
-      this.heard.push(JSON.parse(bytes.toString()) as Told);
+      this.received.push(JSON.parse(bytes.toString()) as WsMessage);
       this.#wake();
     });
     this.opened = new Promise((resolve, reject) => {
@@ -44,18 +44,19 @@ export class WsClient {
   }
 
   /** Sends a message and waits for its response. */
-  async ask(method: string, params: JsonObject = {}): Promise<Told> {
+  async ask(method: string, params: JsonObject = {}): Promise<WsMessage> {
     this.#asked += 1;
     const id = `r${this.#asked}`;
     this.socket.send(JSON.stringify({ method, params, request_id: id }));
     return this.waitFor((line) => line.request_id === id);
   }
 
-  async waitFor(fits: (line: Told) => boolean): Promise<Told> {
+  async waitFor(fits: (line: WsMessage) => boolean): Promise<WsMessage> {
     for (;;) {
-      const found = this.heard.find(fits);
+      const found = this.received.find(fits);
       if (found !== undefined) return found;
-      if (this.#isOver) throw new Error(`closed; heard ${this.heard.map(({ event }) => event).join(' ')}`);
+      if (this.#isOver)
+        throw new Error(`closed; received ${this.received.map(({ event }) => event).join(' ')}`);
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }

@@ -63,7 +63,7 @@ describe('a key (built program)', () => {
     await stream.waitFor('snapshot');
     // No request is sent meanwhile.
     await stream.ended;
-    expect(stream.heard.at(-1)?.line.data).toMatchObject({ message: 'the key has expired' });
+    expect(stream.received.at(-1)?.line.data).toMatchObject({ message: 'the key has expired' });
     expect(await reader.get('/tasks')).toMatchObject({
       status: 401,
       body: {

@@ -33,9 +33,9 @@ describe('watchFile', () => {
     const file = join(scratch(), 'keys.json');
     const { next } = changes(file);
     for (const text of ['one', 'two', 'three']) {
-      const told = next();
+      const changed = next();
       replace(file, text);
-      await told;
+      await changed;
     }
   });
 
@@ -44,10 +44,10 @@ describe('watchFile', () => {
     const file = join(directory, 'keys.json');
     const { next, count } = changes(file);
     for (const text of ['one', 'two']) {
-      const told = next();
+      const changed = next();
       writeFileSync(join(directory, 'other'), text);
       replace(file, text);
-      await told;
+      await changed;
     }
     expect(count()).toBe(2);
   });
@@ -56,9 +56,9 @@ describe('watchFile', () => {
     const directory = join(scratch(), 'not-there-yet');
     const file = join(directory, 'keys.json');
     const { next } = changes(file);
-    const told = next();
+    const changed = next();
     mkdirSync(directory);
     replace(file, 'one');
-    await told;
+    await changed;
   });
 });

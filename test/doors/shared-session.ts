@@ -1,5 +1,5 @@
 import type { PodEvent } from '../../src/pod/index.ts';
-import { askedFindings, findings, untilHeard } from './check.ts';
+import { askedFindings, findings, waitUntilReceived } from './check.ts';
 import type { DoorClient, Outcome, Prompt, WireName } from './clients/client.ts';
 import { HldClient } from './clients/hld.ts';
 import { newClient } from './clients/open-client.ts';
@@ -7,7 +7,7 @@ import type { Daemon } from './daemon.ts';
 import { withinTime } from './within-time.ts';
 
 /** One session and its clients, each on its own door. */
-export class Room {
+export class SharedSession {
   readonly daemon: Daemon;
   readonly pod: string;
   readonly clients: DoorClient[] = [];
@@ -20,19 +20,19 @@ export class Room {
     driver: WireName,
     wires: readonly WireName[],
     first: Prompt,
-  ): Promise<Room> {
+  ): Promise<SharedSession> {
     const own =
       driver === 'hld'
         ? await HldClient.launch({ daemon, fromStart: true, name: 'hld' }, first.text)
         : undefined;
-    const room = new Room(daemon, own?.pod ?? (await daemon.newSession()));
-    if (own !== undefined) room.clients.push(own);
+    const session = new SharedSession(daemon, own?.pod ?? (await daemon.newSession()));
+    if (own !== undefined) session.clients.push(own);
     await Promise.all(
-      wires.filter((wire) => own === undefined || wire !== driver).map((wire) => room.join(wire)),
+      wires.filter((wire) => own === undefined || wire !== driver).map((wire) => session.join(wire)),
     );
-    if (own === undefined) await room.prompt(room.client(driver).prompt, first);
-    else room.#prompts += 1;
-    return room;
+    if (own === undefined) await session.prompt(session.client(driver).prompt, first);
+    else session.#prompts += 1;
+    return session;
   }
 
   constructor(daemon: Daemon, pod: string) {
@@ -102,7 +102,7 @@ export class Room {
       return prompts >= this.#prompts && last?.type === 'state' && last.state === 'idle' ? events : undefined;
     });
     const problems = [
-      ...(await untilHeard(this.clients, log)),
+      ...(await waitUntilReceived(this.clients, log)),
       ...this.clients.flatMap((client) => findings(client, log)),
       ...(await askedFindings(this.clients, log)),
     ];
