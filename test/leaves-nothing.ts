@@ -52,16 +52,16 @@ export default function setup(): () => void {
 
 function listing(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const [directory, depth] of WATCHED) look(directory, depth, found);
+  for (const [directory, depth] of WATCHED) walk(directory, depth, found);
   for (const name of FILES) note(join(homedir(), name), found);
   return found;
 }
 
-function look(directory: string, depth: number, found: Map<string, string>): void {
+function walk(directory: string, depth: number, found: Map<string, string>): void {
   for (const entry of entriesOf(directory)) {
     const path = join(directory, entry.name);
     note(path, found);
-    if (entry.isDirectory() && depth > 1) look(path, depth - 1, found);
+    if (entry.isDirectory() && depth > 1) walk(path, depth - 1, found);
   }
 }
 

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { call, waitForEvent, isType, textAnswer, type Site, site } from './cli/daemon.ts';
+import { call, waitForEvent, isType, textAnswer, type CliFixture, cliFixture } from './cli/daemon.ts';
 import { polypod, type Running, start } from './cli/polypod.ts';
 import { Client } from './protocols/hld/fixture.ts';
 
@@ -49,66 +49,66 @@ interface Found {
 
 /** Uses the commands that write files, and returns every file and directory that was in the home directory meanwhile. */
 async function filesOfAnExercise(): Promise<readonly Found[]> {
-  const here = await site([
+  const fixture = await cliFixture([
     call('bash', { command: 'seq 1 30000' }),
     ...Array.from({ length: 6 }, () => textAnswer('Yes.')),
     call('bash', { command: 'node -e 1' }),
     textAnswer('Done.'),
   ]);
-  here.configure('model: anthropic/x\ntasks:\n  name: helper\n  port: 0\n');
-  const byTest = new Set(filesBelow(here.home).map(({ path }) => path));
+  fixture.configure('model: anthropic/x\ntasks:\n  name: helper\n  port: 0\n');
+  const byTest = new Set(filesBelow(fixture.home).map(({ path }) => path));
   const all = new Map<string, Found>();
-  const look = (): void => {
-    for (const found of filesBelow(here.home)) if (!byTest.has(found.path)) all.set(found.path, found);
+  const listFiles = (): void => {
+    for (const found of filesBelow(fixture.home)) if (!byTest.has(found.path)) all.set(found.path, found);
   };
   const run = async (...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await here.polypod(...args);
-    look();
+    const { code, stdout, stderr } = await fixture.polypod(...args);
+    listFiles();
     expect([args, code, stderr]).toEqual([args, 0, stderr]);
     return stdout.trim();
   };
-  const inProject = ['-C', here.project];
+  const inProject = ['-C', fixture.project];
 
   await run('run', '-q', ...inProject, '-n', 'first', '--mode', 'full-access', 'Count.');
   await run('new', ...inProject, '-n', 'second');
   await run('rm', 'second');
   await run('keys', 'create', '--owner', 'ada');
-  const chat = await polypod(['chat', ...inProject], { env: here.env, input: 'Hello\n/export\n' });
+  const chat = await polypod(['chat', ...inProject], { env: fixture.env, input: 'Hello\n/export\n' });
   expect(chat.code).toBe(0);
-  look();
-  await useRpc({ ...here.env }, look);
-  await useRpc({ ...here.env, PI_CODING_AGENT_DIR: join(here.home, 'agent') }, look);
-  await repairADamagedSession(here, run);
+  listFiles();
+  await useRpc({ ...fixture.env }, listFiles);
+  await useRpc({ ...fixture.env, PI_CODING_AGENT_DIR: join(fixture.home, 'agent') }, listFiles);
+  await repairADamagedSession(fixture, run);
 
-  const daemon = await here.serve();
+  const daemon = await fixture.serve();
   await run('run', '-q', ...inProject, '-n', 'third', 'Hello.');
-  const client = await Client.open(join(here.home, '.humanlayer/daemon.sock'));
-  await client.call('launchSession', { query: 'Hello', working_dir: here.project });
+  const client = await Client.open(join(fixture.home, '.humanlayer/daemon.sock'));
+  await client.call('launchSession', { query: 'Hello', working_dir: fixture.project });
   await run('agent', 'list');
-  await answerAlways(here, await run('new', ...inProject, '-n', 'asks'));
-  look();
+  await answerAlways(fixture, await run('new', ...inProject, '-n', 'asks'));
+  listFiles();
   await run('rules', 'list');
   await run('audit', 'verify');
   await run('doctor');
   await run('stop');
   await daemon.finished;
-  look();
+  listFiles();
   return [...all.values()];
 }
 
 /** A prompt over `polypod --mode rpc`. */
-async function useRpc(env: Readonly<Record<string, string>>, look: () => void): Promise<void> {
+async function useRpc(env: Readonly<Record<string, string>>, listFiles: () => void): Promise<void> {
   const rpc: Running = start(['--mode', 'rpc', '--no-daemon'], env);
   rpc.child.stdin.write('{"id":"1","type":"prompt","message":"Hello"}\n');
   await rpc.waitForOutput('"agent_end"');
-  look();
+  listFiles();
   rpc.child.stdin.end();
   await rpc.finished;
-  look();
+  listFiles();
 }
 
 async function repairADamagedSession(
-  { dataDirectory }: Site,
+  { dataDirectory }: CliFixture,
   run: (...args: readonly string[]) => Promise<string>,
 ): Promise<void> {
   const directory = join(dataDirectory, 'sessions');
@@ -121,8 +121,8 @@ async function repairADamagedSession(
 }
 
 /** Approves a call for good, which records a rule. */
-async function answerAlways(here: Site, podId: string): Promise<void> {
-  const pod = await here.pod(podId);
+async function answerAlways(fixture: CliFixture, podId: string): Promise<void> {
+  const pod = await fixture.pod(podId);
   await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Run it.' }] });
   const request = await waitForEvent(pod, isType('approval-request'));
   if (request.type !== 'approval-request') throw new Error('no approval request');
@@ -165,7 +165,7 @@ function rowsIn(page: string): readonly Row[] {
 
 /** A name in angle brackets matches a part of one file name. */
 function patternOf(path: string): RegExp {
-  const placed = DIRECTORIES.reduce((text, [name, place]) => text.replace(name, place), path);
+  const placed = DIRECTORIES.reduce((text, [name, placeholder]) => text.replace(name, placeholder), path);
   const text = placed
     .replaceAll('.', '\\.')
     .replaceAll('<id>', '[0-9a-f]{8}-[0-9a-f-]{27}')

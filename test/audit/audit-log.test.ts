@@ -22,7 +22,7 @@ import {
 } from '../../src/audit/index.ts';
 import { temporaryDirectory } from '../cli/polypod.ts';
 
-interface Place {
+interface AuditFixture {
   readonly files: ReturnType<typeof auditFiles>;
   readonly open: (limits?: Partial<AuditLimits>, now?: () => Date) => AuditLog;
   /** Records events with one writer and closes it. */
@@ -31,9 +31,9 @@ interface Place {
   readonly problems: () => readonly string[];
 }
 
-function place(): Place {
+function auditFixture(): AuditFixture {
   const files = auditFiles(temporaryDirectory());
-  const open: Place['open'] = (limits, now) =>
+  const open: AuditFixture['open'] = (limits, now) =>
     new AuditLog({
       files,
       makeDirectory: (path) => void mkdirSync(path, { recursive: true }),
@@ -59,16 +59,22 @@ const made = (count: number, from = 0): readonly AuditEvent[] =>
 
 describe('the audit log', () => {
   it('numbers and chains its entries across consecutive writers', async () => {
-    const here = place();
-    await here.write(made(3));
-    await here.write(made(2, 3));
-    const entries = here.lines().map((line) => readEntry(line));
+    const fixture = auditFixture();
+    await fixture.write(made(3));
+    await fixture.write(made(2, 3));
+    const entries = fixture.lines().map((line) => readEntry(line));
     expect(entries.map((entry) => entry?.event)).toEqual(['audit.started', ...Array(5).fill('key.created')]);
     expect(entries.map((entry) => entry?.seq)).toEqual([1, 2, 3, 4, 5, 6]);
     for (const [at, entry] of entries.entries())
       expect(entry?.prev).toBe(entries[at - 1]?.hash ?? '0'.repeat(64));
-    expect(verifyAudit(here.files)).toMatchObject({ files: 1, entries: 6, first: 1, torn: 0, problems: [] });
-    expect((statSync(here.files.current).mode & 0o777).toString(8)).toBe('600');
+    expect(verifyAudit(fixture.files)).toMatchObject({
+      files: 1,
+      entries: 6,
+      first: 1,
+      torn: 0,
+      problems: [],
+    });
+    expect((statSync(fixture.files.current).mode & 0o777).toString(8)).toBe('600');
   });
 
   it.each([
@@ -108,119 +114,122 @@ describe('the audit log', () => {
       'audit.jsonl:6: the line is incomplete',
     ],
   ])('fails verification with %s', async (_, change, problem) => {
-    const here = place();
-    await here.write(made(5));
-    const before = here.lines();
-    writeFileSync(here.files.current, `${change(before).join('\n')}\n`);
-    expect(here.problems()[0]).toContain(problem);
-    writeFileSync(here.files.current, `${before.join('\n')}\n`);
-    expect(here.problems()).toEqual([]);
+    const fixture = auditFixture();
+    await fixture.write(made(5));
+    const before = fixture.lines();
+    writeFileSync(fixture.files.current, `${change(before).join('\n')}\n`);
+    expect(fixture.problems()[0]).toContain(problem);
+    writeFileSync(fixture.files.current, `${before.join('\n')}\n`);
+    expect(fixture.problems()).toEqual([]);
   });
 
   it('fails verification after a rewrite, or with an expected entry if audit.head was rewritten too', async () => {
-    const [here, forged] = [place(), place()];
-    await here.write(made(5));
-    const { head } = verifyAudit(here.files);
+    const [fixture, forged] = [auditFixture(), auditFixture()];
+    await fixture.write(made(5));
+    const { head } = verifyAudit(fixture.files);
     await forged.write(made(5, 100));
-    writeFileSync(here.files.current, readFileSync(forged.files.current));
-    expect(here.problems()).toEqual([
+    writeFileSync(fixture.files.current, readFileSync(forged.files.current));
+    expect(fixture.problems()).toEqual([
       'audit.jsonl:6: entry 6 is not the one that was recorded in audit.head: the chain was rewritten',
     ]);
-    writeFileSync(here.files.head, readFileSync(forged.files.head));
-    expect(here.problems()).toEqual([]);
-    expect(verifyAudit(here.files, { expect: head }).problems).toMatchObject([
+    writeFileSync(fixture.files.head, readFileSync(forged.files.head));
+    expect(fixture.problems()).toEqual([]);
+    expect(verifyAudit(fixture.files, { expect: head }).problems).toMatchObject([
       { problem: 'entry 6 is not the one that was expected: the chain was rewritten' },
     ]);
   });
 
   it('reports removed lines at the end, also after new entries', async () => {
-    const here = place();
-    await here.write(made(5));
-    writeFileSync(here.files.current, `${here.lines().slice(0, 3).join('\n')}\n`);
-    await here.write(made(1, 9));
-    expect(here.problems()).toEqual([
+    const fixture = auditFixture();
+    await fixture.write(made(5));
+    writeFileSync(fixture.files.current, `${fixture.lines().slice(0, 3).join('\n')}\n`);
+    await fixture.write(made(1, 9));
+    expect(fixture.problems()).toEqual([
       'audit.jsonl:4: entries 4 to 6 are missing: removed, or lost in a power cut',
     ]);
-    expect(readEntry(here.lines()[3] ?? '')).toMatchObject({
+    expect(readEntry(fixture.lines()[3] ?? '')).toMatchObject({
       event: 'audit.gap',
       details: { missing: { from: 4, to: 6 } },
     });
-    expect(verifyAudit(here.files, { from: 7 }).problems).toEqual([]);
-    rmSync(here.files.current);
-    await here.write(made(1, 10));
-    expect(here.problems()[0]).toContain('entries 1 to 8 are missing');
+    expect(verifyAudit(fixture.files, { from: 7 }).problems).toEqual([]);
+    rmSync(fixture.files.current);
+    await fixture.write(made(1, 10));
+    expect(fixture.problems()[0]).toContain('entries 1 to 8 are missing');
   });
 
   it('records a line that a crash cut off, also inside a character', async () => {
-    const here = place();
-    await here.write(made(2));
+    const fixture = auditFixture();
+    await fixture.write(made(2));
     const torn = Buffer.from('{"seq":4,"time":"2026-01-01T00:00:00Z","by":"é');
-    appendFileSync(here.files.current, torn.subarray(0, -1));
-    await here.write(made(1, 7));
-    expect(readEntry(here.lines().at(-2) ?? '')).toMatchObject({
+    appendFileSync(fixture.files.current, torn.subarray(0, -1));
+    await fixture.write(made(1, 7));
+    expect(readEntry(fixture.lines().at(-2) ?? '')).toMatchObject({
       event: 'audit.torn',
       details: { bytes: torn.length - 1 },
     });
-    expect(verifyAudit(here.files)).toMatchObject({ entries: 5, torn: 1, problems: [] });
+    expect(verifyAudit(fixture.files)).toMatchObject({ entries: 5, torn: 1, problems: [] });
     // A complete line without a newline is an entry.
-    const { length } = here.lines();
-    truncateSync(here.files.current, statSync(here.files.current).size - 1);
-    await here.write(made(1, 8));
-    expect(verifyAudit(here.files)).toMatchObject({ entries: length, torn: 1, problems: [] });
+    const { length } = fixture.lines();
+    truncateSync(fixture.files.current, statSync(fixture.files.current).size - 1);
+    await fixture.write(made(1, 8));
+    expect(verifyAudit(fixture.files)).toMatchObject({ entries: length, torn: 1, problems: [] });
   });
 
   it('continues the chain in a new file, and records removed files', async () => {
-    const here = place();
+    const fixture = auditFixture();
     const limits = { fileBytes: 2_000, keptFiles: 2 };
-    for (let round = 0; round < 6; round += 1) await here.write(made(10, round * 10), limits);
-    const names = readdirSync(here.files.directory).filter((name) => name.endsWith('.jsonl'));
+    for (let round = 0; round < 6; round += 1) await fixture.write(made(10, round * 10), limits);
+    const names = readdirSync(fixture.files.directory).filter((name) => name.endsWith('.jsonl'));
     expect(names).toHaveLength(3);
-    const verdict = verifyAudit(here.files);
+    const verdict = verifyAudit(fixture.files);
     expect(verdict.problems).toEqual([]);
     expect(verdict.first).toBeGreaterThan(1);
-    const [oldest = '', next = ''] = listAuditFiles(here.files);
+    const [oldest = '', next = ''] = listAuditFiles(fixture.files);
     expect(statSync(next).size).toBeLessThan(3_000);
     const kept = readFileSync(next);
     rmSync(next);
-    expect(here.problems()[0]).toMatch(/entries \d+ to \d+ are missing/);
+    expect(fixture.problems()[0]).toMatch(/entries \d+ to \d+ are missing/);
     writeFileSync(next, kept);
     rmSync(oldest);
-    expect(here.problems()[0]).toMatch(/entries 1 to \d+ are missing/);
+    expect(fixture.problems()[0]).toMatch(/entries 1 to \d+ are missing/);
   });
 
   it('starts a new file when the old one exceeds its maximum age', async () => {
-    const here = place();
+    const fixture = auditFixture();
     let now = Date.parse('2026-01-01T00:00:00Z');
-    const log = here.open({ fileAgeMs: 1_000 }, () => new Date(now));
+    const log = fixture.open({ fileAgeMs: 1_000 }, () => new Date(now));
     log.record({ event: 'key.created' });
     await log.close();
     now += 2_000;
-    const later = here.open({ fileAgeMs: 1_000 }, () => new Date(now));
+    const later = fixture.open({ fileAgeMs: 1_000 }, () => new Date(now));
     later.record({ event: 'key.revoked' });
     await later.close();
-    expect(listAuditFiles(here.files)).toHaveLength(2);
-    expect(here.problems()).toEqual([]);
+    expect(listAuditFiles(fixture.files)).toHaveLength(2);
+    expect(fixture.problems()).toEqual([]);
   });
 
   it('keeps the lines of versions without a chain', async () => {
-    const here = place();
-    mkdirSync(here.files.directory);
-    writeFileSync(here.files.current, '{"time":"2026-01-01T00:00:00.000Z","action":"POST /submit_task"}\n');
-    await here.write(made(1));
-    expect(readFileSync(join(here.files.directory, 'audit-unchained.jsonl'), 'utf8')).toContain(
+    const fixture = auditFixture();
+    mkdirSync(fixture.files.directory);
+    writeFileSync(
+      fixture.files.current,
+      '{"time":"2026-01-01T00:00:00.000Z","action":"POST /submit_task"}\n',
+    );
+    await fixture.write(made(1));
+    expect(readFileSync(join(fixture.files.directory, 'audit-unchained.jsonl'), 'utf8')).toContain(
       '/submit_task',
     );
-    expect(readEntry(here.lines()[0] ?? '')).toMatchObject({
+    expect(readEntry(fixture.lines()[0] ?? '')).toMatchObject({
       event: 'audit.started',
       details: { unchained: 'audit-unchained.jsonl' },
     });
-    expect(here.problems()).toEqual([]);
+    expect(fixture.problems()).toEqual([]);
   });
 
   it('truncates long values, escapes unprintable characters, and redacts secrets', async () => {
-    const here = place();
+    const fixture = auditFixture();
     const key = `ppk_0123456789ab_${'x'.repeat(43)}`;
-    await here.write([
+    await fixture.write([
       { event: 'request.refused', action: `GET /${'a'.repeat(1_000_000)}` },
       { event: 'request.refused', by: 'a\u202eb\u0007\nc', clientRequestId: key },
       {
@@ -228,38 +237,38 @@ describe('the audit log', () => {
         details: Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [at, at])),
       },
     ]);
-    const text = readFileSync(here.files.current, 'utf8');
+    const text = readFileSync(fixture.files.current, 'utf8');
     expect(text.length).toBeLessThan(4_000);
     expect(text).not.toContain('x'.repeat(20));
     expect(text).toContain('[redacted]');
     expect(text).toContain('a\\u202eb\\u0007\\nc');
     expect(text).toContain('(1000005 characters)');
-    expect(here.problems()).toEqual([]);
+    expect(fixture.problems()).toEqual([]);
   });
 
   it('records a flood of refusals as a few entries and a count', async () => {
-    const here = place();
+    const fixture = auditFixture();
     const refusal = (remote: string): AuditEvent => ({
       event: 'request.refused',
       remote,
       outcome: 'unauthorized',
     });
-    await here.write([
+    await fixture.write([
       ...Array.from({ length: 50_000 }, () => refusal('10.0.0.1')),
       ...Array.from({ length: 50_000 }, (_, at) => refusal(`10.1.${at % 250}.${at % 199}`)),
       { event: 'approval.denied', by: 'ada' },
     ]);
-    expect(statSync(here.files.current).size).toBeLessThan(200_000);
-    const entries = here.lines().map((line) => readEntry(line));
+    expect(statSync(fixture.files.current).size).toBeLessThan(200_000);
+    const entries = fixture.lines().map((line) => readEntry(line));
     const refused = entries.filter((entry) => entry?.event === 'request.refused');
     expect(refused.reduce((sum, entry) => sum + (entry?.count ?? 1), 0)).toBe(100_000);
     expect(refused.filter((entry) => entry?.remote === '10.0.0.1').at(-1)).toMatchObject({ count: 49_980 });
     expect(entries.some((entry) => entry?.event === 'approval.denied')).toBe(true);
-    expect(here.problems()).toEqual([]);
+    expect(fixture.problems()).toEqual([]);
   });
 
   it('is one chain when several processes write concurrently and one is killed', async () => {
-    const here = place();
+    const fixture = auditFixture();
     const program = `
       import { mkdirSync } from 'node:fs';
       import { AuditLog, auditFiles } from ${JSON.stringify(join(process.cwd(), 'dist/audit/index.js'))};
@@ -270,7 +279,7 @@ describe('the audit log', () => {
       }
       if (process.argv[2] === 'killed') process.kill(process.pid, 'SIGKILL');
       await log.close();`;
-    const directory = join(here.files.directory, '..');
+    const directory = join(fixture.files.directory, '..');
     const run = (name: string): Promise<void> =>
       new Promise((resolve) => {
         spawn(process.execPath, ['--input-type=module', '-e', program, directory, name], {
@@ -278,21 +287,21 @@ describe('the audit log', () => {
         }).on('close', () => resolve());
       });
     await Promise.all(['one', 'two', 'three', 'killed'].map(run));
-    const entries = here.lines().map((line) => readEntry(line));
+    const entries = fixture.lines().map((line) => readEntry(line));
     for (const name of ['one', 'two', 'three'])
       expect(entries.filter((entry) => entry?.by === name).map((entry) => entry?.target)).toEqual(
         Array.from({ length: 200 }, (_, at) => String(at)),
       );
-    expect(here.problems()).toEqual([]);
-    expect(listAuditFiles(here.files).length).toBeGreaterThan(3);
+    expect(fixture.problems()).toEqual([]);
+    expect(listAuditFiles(fixture.files).length).toBeGreaterThan(3);
   });
 
   it('keeps events while it cannot be written, and reports the failure once', async () => {
-    const here = place();
+    const fixture = auditFixture();
     const reasons: string[] = [];
     let isBroken = true;
     const log = new AuditLog({
-      files: here.files,
+      files: fixture.files,
       makeDirectory: (path) => {
         if (isBroken) throw new Error('no space left');
         mkdirSync(path, { recursive: true });
@@ -304,7 +313,7 @@ describe('the audit log', () => {
     isBroken = false;
     log.record({ event: 'key.created', target: 'second' });
     expect(await log.close()).toBe(true);
-    expect(here.lines().map((line) => readEntry(line)?.target)).toEqual([undefined, 'first', 'second']);
+    expect(fixture.lines().map((line) => readEntry(line)?.target)).toEqual([undefined, 'first', 'second']);
     expect(reasons).toHaveLength(1);
   });
 });

@@ -26,9 +26,9 @@ function explained(program: string, cwd: string, path: string) {
 
 describe('explainStartFailure', () => {
   test('names the program, the reason and the next step', () => {
-    const here = directory();
-    const text = (program: string, cwd = here) => {
-      const { isPermanent, ...rest } = explained(program, cwd, `${here}:/no/such/entry:/usr/bin`);
+    const occupied = directory();
+    const text = (program: string, cwd = occupied) => {
+      const { isPermanent, ...rest } = explained(program, cwd, `${occupied}:/no/such/entry:/usr/bin`);
       expect(isPermanent).toBe(true);
       return rest.text;
     };
@@ -37,17 +37,17 @@ describe('explainStartFailure', () => {
     );
     expect(text('./nowhere')).toBe('"./nowhere" does not exist: correct the path, or install it');
     expect(text('./folder')).toBe('"./folder" is a directory: name the program in it');
-    const denied = `permission to execute "${here}/text" is denied: make it executable (chmod +x), or choose another program`;
+    const denied = `permission to execute "${occupied}/text" is denied: make it executable (chmod +x), or choose another program`;
     expect(text('text')).toBe(denied);
-    expect(text(`${here}/text`)).toBe(denied);
+    expect(text(`${occupied}/text`)).toBe(denied);
     expect(text('orphan')).toBe(
-      `"${here}/orphan" needs /no/such/interpreter, which does not exist: install it, or correct the first line of the program`,
+      `"${occupied}/orphan" needs /no/such/interpreter, which does not exist: install it, or correct the first line of the program`,
     );
-    expect(text('true', `${here}/gone`)).toBe(
-      `the working directory ${here}/gone does not exist: create it, or correct the working directory (cwd)`,
+    expect(text('true', `${occupied}/gone`)).toBe(
+      `the working directory ${occupied}/gone does not exist: create it, or correct the working directory (cwd)`,
     );
-    expect(text('true', `${here}/text`)).toBe(
-      `the working directory ${here}/text is not a directory: correct the working directory (cwd)`,
+    expect(text('true', `${occupied}/text`)).toBe(
+      `the working directory ${occupied}/text is not a directory: correct the working directory (cwd)`,
     );
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentSite } from '../protocols/tasks/binary.ts';
+import { agentFixture } from '../protocols/tasks/binary.ts';
 import type { EventReader } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 
@@ -11,27 +11,27 @@ const ended = (message: string): object => ({ event: 'error', data: { code: 'end
 
 describe('the streams of an agent that stops', () => {
   it('end with the documented ended event, over HTTP and WebSocket, whether the process or the door stops', async () => {
-    const here = await agentSite();
-    const daemon = await here.serve();
-    const start = ['agent', 'start', '--cwd', here.project, '--port', '0', '--json'];
-    expect((await here.polypod(...start)).code).toBe(0);
-    const taskId = await here.client().submit(ASKS);
-    await here.client().until(taskId, 'waiting_approval');
+    const fixture = await agentFixture();
+    const daemon = await fixture.serve();
+    const start = ['agent', 'start', '--cwd', fixture.project, '--port', '0', '--json'];
+    expect((await fixture.polypod(...start)).code).toBe(0);
+    const taskId = await fixture.client().submit(ASKS);
+    await fixture.client().until(taskId, 'waiting_approval');
 
     const paths = [`/tasks/${taskId}/events`, '/sessions/s1/events'];
     const open = async (): Promise<readonly EventReader[]> => {
-      const readers = await Promise.all(paths.map((path) => here.client().events(path)));
+      const readers = await Promise.all(paths.map((path) => fixture.client().events(path)));
       await Promise.all(readers.map((reader) => reader.waitFor(({ id }) => id !== undefined)));
       return readers;
     };
     const ofDoor = await open();
-    expect((await here.polypod('agent', 'stop')).code).toBe(0);
+    expect((await fixture.polypod('agent', 'stop')).code).toBe(0);
     await Promise.all(ofDoor.map((reader) => reader.ended));
     expect(ofDoor.map(lastOf)).toEqual(paths.map(() => ended('the agent is stopping')));
 
-    expect((await here.polypod(...start)).code).toBe(0);
+    expect((await fixture.polypod(...start)).code).toBe(0);
     const ofProcess = await open();
-    const socket = new WsClient(here.record().url, ['polypod', `bearer.${here.client().key}`]);
+    const socket = new WsClient(fixture.record().url, ['polypod', `bearer.${fixture.client().key}`]);
     await socket.opened;
     await socket.ask('subscribe', { sessionId: 's1' });
     daemon.child.kill('SIGTERM');
@@ -43,16 +43,16 @@ describe('the streams of an agent that stops', () => {
   });
 
   it('end with the same event when their session is removed', async () => {
-    const here = await agentSite();
-    await here.agent();
-    const taskId = await here.client().submit(ASKS);
-    await here.client().until(taskId, 'waiting_approval');
-    const reader = await here.client().events('/sessions/s1/events');
+    const fixture = await agentFixture();
+    await fixture.agent();
+    const taskId = await fixture.client().submit(ASKS);
+    await fixture.client().until(taskId, 'waiting_approval');
+    const reader = await fixture.client().events('/sessions/s1/events');
     await reader.waitFor('snapshot');
-    const { body } = await here.client().get('/sessions/s1');
-    expect(await here.polypod('rm', '--yes', String(body.podId))).toMatchObject({ code: 0 });
+    const { body } = await fixture.client().get('/sessions/s1');
+    expect(await fixture.polypod('rm', '--yes', String(body.podId))).toMatchObject({ code: 0 });
     await reader.ended;
     expect(lastOf(reader)).toEqual(ended('the session was closed'));
-    expect((await here.client().get('/sessions/s1/events')).status).toBe(404);
+    expect((await fixture.client().get('/sessions/s1/events')).status).toBe(404);
   });
 });

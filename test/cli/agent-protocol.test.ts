@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
-import { agentSite, type AgentSite } from '../protocols/tasks/binary.ts';
+import { agentFixture, type AgentFixture } from '../protocols/tasks/binary.ts';
 import { ServedDocument } from '../protocols/tasks/document.ts';
 import {
   SEED_ERROR,
@@ -50,7 +50,7 @@ async function statusOf(client: Client, taskId: string): Promise<JsonObject> {
 
 describe('the protocol, against the built program', () => {
   it('accepts every task type, and returns every status with its fields', async () => {
-    const here = await agentSite([
+    const fixture = await agentFixture([
       textAnswer('Hello.'),
       call('write', { path: 'a.txt', content: 'one\n' }),
       textAnswer('Written.'),
@@ -59,8 +59,8 @@ describe('the protocol, against the built program', () => {
       textAnswer('All done.'),
       STALLS,
     ]);
-    await here.agent();
-    const ada = here.client();
+    await fixture.agent();
+    const ada = fixture.client();
 
     const chat = await submitted(ada, task());
     await ada.done(chat);
@@ -78,7 +78,7 @@ describe('the protocol, against the built program', () => {
     await ada.done(command);
     const { result } = await statusOf(ada, command);
     expect(result).toEqual({
-      stdout: `${here.project}\n`,
+      stdout: `${fixture.project}\n`,
       stderr: expect.stringContaining('/nowhere-at-all'),
       exitCode: 4,
     });
@@ -89,7 +89,7 @@ describe('the protocol, against the built program', () => {
       text: 'Written.',
       changes: [{ path: 'a.txt', tool: 'write', diff: expect.stringContaining('+one') }],
     });
-    expect(readFileSync(join(here.project, 'a.txt'), 'utf8')).toBe('one\n');
+    expect(readFileSync(join(fixture.project, 'a.txt'), 'utf8')).toBe('one\n');
 
     const complex = await submitted(ada, task({ taskType: 'complex_task', sessionId: 's2' }));
     await ada.done(complex);
@@ -121,10 +121,10 @@ describe('the protocol, against the built program', () => {
   });
 
   it('rejects tasks that exceed the queue, with an id and a reason', async () => {
-    const here = await agentSite([STALLS]);
-    here.configure('tasks: { limits: { pending: 1 } }\n');
-    await here.agent();
-    const ada = here.client();
+    const fixture = await agentFixture([STALLS]);
+    fixture.configure('tasks: { limits: { pending: 1 } }\n');
+    await fixture.agent();
+    const ada = fixture.client();
     await submitted(ada, task());
     await submitted(ada, task());
     const { status, body } = await ada.post('/submit_task', task());
@@ -137,10 +137,10 @@ describe('the protocol, against the built program', () => {
   });
 
   it('returns a known task for its idempotency key when the queue is full, and rejects new ones', async () => {
-    const here = await agentSite([STALLS]);
-    here.configure('tasks: { limits: { pending: 1 } }\n');
-    await here.agent();
-    const ada = here.client();
+    const fixture = await agentFixture([STALLS]);
+    fixture.configure('tasks: { limits: { pending: 1 } }\n');
+    await fixture.agent();
+    const ada = fixture.client();
     const [running, waiting, other] = [task(), task({ sessionId: 's1' }), task({ userPrompt: 'Another.' })];
     const under = (key: string) => ({ 'idempotency-key': key });
     const first = await ada.submit(running, under('first'));
@@ -158,9 +158,9 @@ describe('the protocol, against the built program', () => {
   });
 
   it('answers every route as the OpenAPI document specifies, without undocumented fields', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    await here.agent();
-    const ada = here.client(await here.newKey('--scope', 'admin', '--owner', 'ada'));
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    await fixture.agent();
+    const ada = fixture.client(await fixture.newKey('--scope', 'admin', '--owner', 'ada'));
     const served = await ServedDocument.from(ada);
     expect(served.document.servers).toEqual([{ url: '/', description: expect.any(String) }]);
     const seen = new Set<string>();
@@ -244,11 +244,11 @@ interface Asked {
 
 describe('protocol errors, against the built program', () => {
   it('have a status, an error code and a field, and the agent keeps running', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    here.configure('tasks: { limits: { requests_per_minute: 60, burst: 60 } }\n');
-    await here.agent();
-    const ada = here.client();
-    const { url } = here.record();
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    fixture.configure('tasks: { limits: { requests_per_minute: 60, burst: 60 } }\n');
+    await fixture.agent();
+    const ada = fixture.client();
+    const { url } = fixture.record();
     const taskId = await ada.submit();
     // Asking again and again would use up what the key may ask.
     await (await ada.events(`/tasks/${taskId}/events`)).ended;
@@ -268,10 +268,10 @@ describe('protocol errors, against the built program', () => {
     const polluting = `{"__proto__":{"scopes":["admin"]},"constructor":{"prototype":{"x":1}},${JSON.stringify(task({ taskType: 'none' })).slice(1)}`;
     expectError(await post(polluting), 400, 'invalid_request');
 
-    const wrong = here.client('ppk_000000000000_wrongwrongwrongwrongwrong');
+    const wrong = fixture.client('ppk_000000000000_wrongwrongwrongwrongwrong');
     expectError(await wrong.get('/tasks'), 401, 'unauthorized');
     expect((await oddRequest(url, '/tasks', {})).status).toBe(401);
-    const reader = here.client(await here.newKey('--scope', 'read', '--owner', 'ada'));
+    const reader = fixture.client(await fixture.newKey('--scope', 'read', '--owner', 'ada'));
     expectError(await reader.post('/submit_task', task()), 403, 'missing_scope');
     expectError(await reader.get('/metrics'), 403, 'missing_scope');
     const own = { 'x-api-key': ada.key ?? '' };
@@ -280,7 +280,7 @@ describe('protocol errors, against the built program', () => {
     const foreign = await oddRequest(url, '/tasks', { ...own, origin: 'https://evil.example' });
     expect([foreign.status, foreign.body]).toEqual([403, expect.stringContaining('origin_not_allowed')]);
 
-    const other = here.client(await here.newKey('--owner', 'bob'));
+    const other = fixture.client(await fixture.newKey('--owner', 'bob'));
     expectError(await other.get(`/tasks/${taskId}/status`), 404, 'not_found');
     expectError(await other.get(`/tasks/${taskId}/events`), 404, 'not_found');
     expectError(await ada.get('/tasks/nothing/status'), 404, 'not_found');
@@ -294,15 +294,15 @@ describe('protocol errors, against the built program', () => {
     const refused = many.find(({ status }) => status === 429);
     expectError(refused ?? (await other.get('/health')), 429, 'rate_limited');
     expect((await ada.get('/health')).body).toEqual({ status: 'ok' });
-    await expectQuietLog(here);
+    await expectQuietLog(fixture);
   });
 });
 
 /** No error went unnoticed behind an answer, and no key into a log. */
-async function expectQuietLog(here: AgentSite): Promise<void> {
-  const log = readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8');
+async function expectQuietLog(fixture: AgentFixture): Promise<void> {
+  const log = readFileSync(join(fixture.dataDirectory, 'logs/polypod.log'), 'utf8');
   expect(log).not.toContain('"level":"error"');
-  expect(log).not.toContain(here.client().key);
+  expect(log).not.toContain(fixture.client().key);
 }
 
 async function approveAll(client: Client): Promise<void> {

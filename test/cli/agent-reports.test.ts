@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { agentSite } from '../protocols/tasks/binary.ts';
+import { agentFixture } from '../protocols/tasks/binary.ts';
 import { Client, task } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 import { textAnswer } from './daemon.ts';
@@ -8,12 +8,12 @@ import { start } from './polypod.ts';
 
 describe('polypod task', () => {
   it('reports a denied command as denied, and lists tasks with their prompts', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    await here.agent();
-    const run = (...args: readonly string[]) => here.polypod('task', ...args);
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    await fixture.agent();
+    const run = (...args: readonly string[]) => fixture.polypod('task', ...args);
     const waiting = start(
       ['task', 'submit', '-t', 'command_execution', '-s', 's1', '--wait', 'rm -r build'],
-      here.env,
+      fixture.env,
     );
     await waiting.waitForOutput('polypod task deny ');
     const [, approvalId = ''] = /task deny (\S+)/.exec(waiting.output().stderr) ?? [];
@@ -55,12 +55,12 @@ describe('polypod task', () => {
 
 describe('the metrics of an agent', () => {
   it('count every refusal by its code, and /health needs no key on this machine', async () => {
-    const here = await agentSite();
-    here.configure('tasks: { limits: { pending: 1, unauthenticated_per_minute: 60 } }\n');
-    await here.agent();
-    const { url } = here.record();
-    const admin = here.client(await here.newKey('--owner', 'root', '--scope', 'admin'));
-    const reader = here.client(await here.newKey('--owner', 'root', '--scope', 'read'));
+    const fixture = await agentFixture();
+    fixture.configure('tasks: { limits: { pending: 1, unauthenticated_per_minute: 60 } }\n');
+    await fixture.agent();
+    const { url } = fixture.record();
+    const admin = fixture.client(await fixture.newKey('--owner', 'root', '--scope', 'admin'));
+    const reader = fixture.client(await fixture.newKey('--owner', 'root', '--scope', 'read'));
     const refused = async (): Promise<Readonly<Record<string, number>>> => {
       const { text } = (await admin.get<{ text: string }>('/metrics')).body;
       const counts = [...text.matchAll(/^polypod_tasks_refused_total\{code="(\w+)"\} (\d+)$/gm)];
@@ -79,9 +79,9 @@ describe('the metrics of an agent', () => {
 
     const health = await fetch(`${url}/health`);
     expect([health.status, await health.text()]).toEqual([200, '{"status":"ok"}']);
-    const stranger = new Client(() => url, undefined);
-    expect((await stranger.get('/tasks')).status).toBe(401);
-    expect((await here.client('wrong-key-of-nobody').get('/tasks')).status).toBe(401);
+    const anonymous = new Client(() => url, undefined);
+    expect((await anonymous.get('/tasks')).status).toBe(401);
+    expect((await fixture.client('wrong-key-of-nobody').get('/tasks')).status).toBe(401);
     expect((await reader.post('/submit_task', task())).status).toBe(403);
     expect((await admin.post('/submit_task', task({ taskType: 'odd' }))).status).toBe(400);
     expect((await admin.get('/tasks/none/status')).status).toBe(404);
@@ -109,11 +109,11 @@ describe('the metrics of an agent', () => {
     expect(await refused()).toEqual(expected);
 
     // Beyond the rate of an address nothing else is counted: neither a line of the audit log nor a wrong key.
-    for (let status = 0; status !== 429; ) ({ status } = await stranger.get('/tasks'));
+    for (let status = 0; status !== 429; ) ({ status } = await anonymous.get('/tasks'));
     const now = await refused();
     expect(now.rate_limited).toBe(1);
     const total = Object.values(now).reduce((sum, count) => sum + count, 0);
-    const metrics = (await here.polypod('status', '--metrics')).stdout;
+    const metrics = (await fixture.polypod('status', '--metrics')).stdout;
     expect(metrics).toContain(`\npolypod_door_refused_total{door="tasks"} ${total}\n`);
   });
 });

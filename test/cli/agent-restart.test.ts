@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
-import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
+import { type AgentFixture, agentFixture } from '../protocols/tasks/binary.ts';
 import { Client } from '../protocols/tasks/fixture.ts';
 import { textAnswer } from './daemon.ts';
 import { start } from './polypod.ts';
@@ -14,14 +14,14 @@ interface Listed {
   readonly url: string;
 }
 
-const list = async (here: AgentSite): Promise<readonly Listed[]> =>
-  JSON.parse((await here.polypod('agent', 'list', '--json')).stdout) as Listed[];
+const list = async (fixture: AgentFixture): Promise<readonly Listed[]> =>
+  JSON.parse((await fixture.polypod('agent', 'list', '--json')).stdout) as Listed[];
 
-const namesUp = async (here: AgentSite): Promise<readonly string[]> =>
-  (await list(here)).filter(({ up }) => up).map(({ name }) => name);
+const namesUp = async (fixture: AgentFixture): Promise<readonly string[]> =>
+  (await list(fixture)).filter(({ up }) => up).map(({ name }) => name);
 
-const begin = (here: AgentSite, name: string, ...args: readonly string[]) =>
-  here.polypod('agent', 'start', name, '--port', '0', '--cwd', here.project, ...args);
+const begin = (fixture: AgentFixture, name: string, ...args: readonly string[]) =>
+  fixture.polypod('agent', 'start', name, '--port', '0', '--cwd', fixture.project, ...args);
 
 const asks = (sessionId: string): JsonObject => ({
   sessionId,
@@ -33,15 +33,15 @@ describe('agents that were started in a daemon', () => {
   it('restart with it at the same address, after a kill and after a stop, until they are stopped; earlier tasks stay theirs', {
     timeout: 90_000,
   }, async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    let daemon = await here.serve();
-    const config = join(here.home, 'agent-config.yaml');
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    let daemon = await fixture.serve();
+    const config = join(fixture.home, 'agent-config.yaml');
     writeFileSync(config, 'name: two\nport: 0\ndirectory: project\n');
-    expect((await begin(here, 'one')).code).toBe(0);
-    expect((await here.polypod('agent', 'start', '--config', config)).code).toBe(0);
-    const before = await list(here);
+    expect((await begin(fixture, 'one')).code).toBe(0);
+    expect((await fixture.polypod('agent', 'start', '--config', config)).code).toBe(0);
+    const before = await list(fixture);
     expect(before.map(({ name }) => name)).toEqual(['one', 'two']);
-    const key = readFileSync(here.keyFile, 'utf8').trim();
+    const key = readFileSync(fixture.keyFile, 'utf8').trim();
     const [one, two] = [
       new Client(() => before[0]?.url ?? '', key),
       new Client(() => before[1]?.url ?? '', key),
@@ -78,8 +78,8 @@ describe('agents that were started in a daemon', () => {
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       daemon.child.kill(signal);
       await daemon.finished;
-      daemon = await here.serve();
-      expect((await list(here)).map(({ name, up, url }) => ({ name, up, url }))).toEqual(
+      daemon = await fixture.serve();
+      expect((await list(fixture)).map(({ name, up, url }) => ({ name, up, url }))).toEqual(
         before.map(({ name, url }) => ({ name, up: true, url })),
       );
       expect(await seen()).toEqual(expected);
@@ -87,49 +87,49 @@ describe('agents that were started in a daemon', () => {
     }
 
     // One that is stopped stays away, also when it is stopped while there is no daemon.
-    expect((await here.polypod('agent', 'stop', 'two')).code).toBe(0);
+    expect((await fixture.polypod('agent', 'stop', 'two')).code).toBe(0);
     daemon.child.kill('SIGTERM');
     await daemon.finished;
-    expect((await here.polypod('agent', 'status', 'one')).stderr).toContain(
+    expect((await fixture.polypod('agent', 'status', 'one')).stderr).toContain(
       'the daemon restarts it: polypod serve',
     );
-    daemon = await here.serve();
-    expect(await namesUp(here)).toEqual(['one']);
+    daemon = await fixture.serve();
+    expect(await namesUp(fixture)).toEqual(['one']);
     daemon.child.kill('SIGTERM');
     await daemon.finished;
-    expect(await here.polypod('agent', 'stop', 'one')).toMatchObject({
+    expect(await fixture.polypod('agent', 'stop', 'one')).toMatchObject({
       code: 0,
       stderr: 'polypod agent: one was not up, and the daemon no longer restarts it\n',
     });
-    await here.serve();
-    expect(await list(here)).toEqual([]);
+    await fixture.serve();
+    expect(await list(fixture)).toEqual([]);
   });
 
   it('are reported if they cannot restart, use another port if any is allowed, and end with their terminal', {
     timeout: 90_000,
   }, async () => {
-    const here = await agentSite();
-    let daemon = await here.serve();
-    const config = join(here.home, 'agent-config.yaml');
+    const fixture = await agentFixture();
+    let daemon = await fixture.serve();
+    const config = join(fixture.home, 'agent-config.yaml');
     writeFileSync(config, 'port: 0\n');
-    expect((await begin(here, 'moved')).code).toBe(0);
-    expect((await begin(here, 'lost', '--config', config)).code).toBe(0);
-    const staying = start(['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'], here.env);
+    expect((await begin(fixture, 'moved')).code).toBe(0);
+    expect((await begin(fixture, 'lost', '--config', config)).code).toBe(0);
+    const staying = start(['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'], fixture.env);
     await staying.waitForOutput('"name":"fg"');
-    const { url } = here.record('moved');
+    const { url } = fixture.record('moved');
     daemon.child.kill('SIGKILL');
     await Promise.all([daemon.finished, staying.finished]);
     await takePort(Number(new URL(url).port));
     rmSync(config);
-    daemon = await here.serve();
-    expect(await namesUp(here)).toEqual(['moved']);
-    expect(here.record('moved').url).not.toBe(url);
-    const { stdout } = await here.polypod('status');
+    daemon = await fixture.serve();
+    expect(await namesUp(fixture)).toEqual(['moved']);
+    expect(fixture.record('moved').url).not.toBe(url);
+    const { stdout } = await fixture.polypod('status');
     expect(stdout).toContain('tasks:moved open');
     expect(stdout).toContain("tasks:lost unavailable (cannot read the agent's configuration");
     expect(stdout).not.toContain('tasks:fg');
-    expect((await here.polypod('agent', 'stop', 'lost')).code).toBe(0);
-    expect(existsSync(join(here.dataDirectory, 'tasks/kept/lost.json'))).toBe(false);
+    expect((await fixture.polypod('agent', 'stop', 'lost')).code).toBe(0);
+    expect(existsSync(join(fixture.dataDirectory, 'tasks/kept/lost.json'))).toBe(false);
     daemon.child.kill('SIGTERM');
     expect((await daemon.finished).code).toBe(0);
   });

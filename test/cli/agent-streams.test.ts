@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText } from '../../src/sim/index.ts';
-import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
+import { type AgentFixture, agentFixture } from '../protocols/tasks/binary.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
 import type { ReceivedEvent } from '../protocols/tasks/fixture.ts';
 import { task } from '../protocols/tasks/fixture.ts';
@@ -18,22 +18,22 @@ const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 60 } };
 
 describe('streams of an agent that is killed meanwhile', () => {
   it('add up to the log for every client, wherever the connection broke', async () => {
-    const here = await agentSite([UNFINISHED, LONG, textAnswer('After.')]);
-    let running = await here.agent();
-    const port = new URL(here.record().url).port;
-    const ada = here.client();
+    const fixture = await agentFixture([UNFINISHED, LONG, textAnswer('After.')]);
+    let running = await fixture.agent();
+    const port = new URL(fixture.record().url).port;
+    const ada = fixture.client();
     const taskId = await ada.submit();
     await ada.submit();
     const isLast = ({ event, text }: Line): boolean => event === 'text_done' && text === 'After.';
-    const clients = [3, 17, 40].map((pieces) => new SsePieces(here, pieces));
-    const sockets = [5, 29].map((pieces) => new WsPieces(here, pieces));
+    const clients = [3, 17, 40].map((pieces) => new SsePieces(fixture, pieces));
+    const sockets = [5, 29].map((pieces) => new WsPieces(fixture, pieces));
     const joined = Promise.all([...clients, ...sockets].map((client) => client.until(isLast)));
 
     // The kill comes in the middle of an answer.
     await clients[0]?.has(30);
     running.child.kill('SIGKILL');
     await running.finished;
-    running = await here.agent('--port', port);
+    running = await fixture.agent('--port', port);
     expect(running.child.pid).toBeGreaterThan(0);
     expect((await ada.get(`/tasks/${taskId}/status`)).body).toMatchObject({ state: 'interrupted' });
     // What had waited is run now; then one more, by which everybody knows that it has all.
@@ -53,14 +53,14 @@ describe('streams of an agent that is killed meanwhile', () => {
 
 describe('many clients of one session', () => {
   it('all receive the same events', async () => {
-    const here = await agentSite([textAnswer('First.'), LONG]);
-    here.configure('tasks: { limits: { requests_per_minute: 60000, burst: 1000 } }\n');
-    await here.agent();
-    const ada = here.client();
+    const fixture = await agentFixture([textAnswer('First.'), LONG]);
+    fixture.configure('tasks: { limits: { requests_per_minute: 60000, burst: 1000 } }\n');
+    await fixture.agent();
+    const ada = fixture.client();
     await ada.done(await ada.submit());
     const readers = await Promise.all(Array.from({ length: 200 }, () => ada.events('/sessions/s1/events')));
     await Promise.all(readers.map((reader) => reader.waitFor('snapshot')));
-    expect(JSON.parse((await here.polypod('status', '--json')).stdout)).toMatchObject({
+    expect(JSON.parse((await fixture.polypod('status', '--json')).stdout)).toMatchObject({
       doors: expect.arrayContaining([
         expect.objectContaining({ name: 'tasks', details: expect.objectContaining({ streams: 200 }) }),
       ]),
@@ -78,16 +78,16 @@ describe('many clients of one session', () => {
 
 describe('an agent with its own certificate', () => {
   it('is used over TLS from submission to the last event, by HTTP and WebSocket, and is found by the commands', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
+    const fixture = await agentFixture([textAnswer('Hello.')]);
     const { cert, key } = selfSigned();
-    writeFileSync(join(here.home, 'cert.pem'), cert);
-    writeFileSync(join(here.home, 'key.pem'), key, { mode: 0o600 });
-    const config = join(here.home, 'agent-config.yaml');
+    writeFileSync(join(fixture.home, 'cert.pem'), cert);
+    writeFileSync(join(fixture.home, 'key.pem'), key, { mode: 0o600 });
+    const config = join(fixture.home, 'agent-config.yaml');
     writeFileSync(config, 'address: 0.0.0.0\ntls: { cert: cert.pem, key: key.pem }\n');
-    await here.agent('--config', config);
-    const { url } = here.record();
+    await fixture.agent('--config', config);
+    const { url } = fixture.record();
     expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
-    const secret = readFileSync(here.keyFile, 'utf8').trim();
+    const secret = readFileSync(fixture.keyFile, 'utf8').trim();
     const ask = (path: string, body?: object) => askTls(`${url}${path}`, secret, cert, body);
 
     const { taskId } = JSON.parse(await ask('/submit_task', task())) as { taskId: string };
@@ -97,15 +97,15 @@ describe('an agent with its own certificate', () => {
     const socket = new WsClient(url, ['polypod', `bearer.${secret}`], { ca: cert });
     await socket.opened;
     expect((await socket.ask('status', { taskId })).data).toMatchObject({ status: 'completed' });
-    expect((await here.polypod('agent', 'status')).stdout).toContain('agent    polypod, idle');
+    expect((await fixture.polypod('agent', 'status')).stdout).toContain('agent    polypod, idle');
 
     await expect(askTls(`${url}/health`, secret, undefined)).rejects.toThrow('self-signed certificate');
     const plain = await fetch(url.replace('https', 'http'));
     expect(plain.status).toBe(400);
     expect(await plain.text()).toContain('https://');
     // Another certificate in its place is not taken for it.
-    writeFileSync(join(here.home, 'cert.pem'), selfSigned().cert);
-    expect((await here.polypod('agent', 'list')).stdout).toMatch(/polypod +gone/);
+    writeFileSync(join(fixture.home, 'cert.pem'), selfSigned().cert);
+    expect((await fixture.polypod('agent', 'list')).stdout).toMatch(/polypod +gone/);
   });
 });
 
@@ -124,13 +124,13 @@ const pause = (): Promise<void> => sleep(20);
 
 /** A client that is cut off again and again, and goes on where it was. */
 abstract class Pieces {
-  protected readonly here: AgentSite;
+  protected readonly fixture: AgentFixture;
   readonly #pieces: number;
   readonly #received: Line[] = [];
   #isOver = false;
 
-  constructor(here: AgentSite, pieces: number) {
-    this.here = here;
+  constructor(fixture: AgentFixture, pieces: number) {
+    this.fixture = fixture;
     this.#pieces = pieces;
     onTestFinished(() => void (this.#isOver = true));
   }
@@ -167,7 +167,7 @@ class SsePieces extends Pieces {
     after: string,
     enough: (lines: readonly Line[]) => boolean,
   ): Promise<readonly Line[]> {
-    const reader = await this.here.client().events('/sessions/s1/events', { 'last-event-id': after });
+    const reader = await this.fixture.client().events('/sessions/s1/events', { 'last-event-id': after });
     const lines = (): readonly Line[] => reader.received.flatMap(placed);
     await reader.waitFor(() => enough(lines())).catch(() => {});
     reader.cut();
@@ -184,8 +184,8 @@ class WsPieces extends Pieces {
     after: string,
     enough: (lines: readonly Line[]) => boolean,
   ): Promise<readonly Line[]> {
-    const { url } = this.here.record();
-    const socket = new WsClient(url, ['polypod', `bearer.${this.here.client().key}`]);
+    const { url } = this.fixture.record();
+    const socket = new WsClient(url, ['polypod', `bearer.${this.fixture.client().key}`]);
     await socket.opened;
     await socket.ask('subscribe', { sessionId: 's1', after });
     const lines = (): readonly Line[] =>

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentSite } from '../protocols/tasks/binary.ts';
+import { agentFixture } from '../protocols/tasks/binary.ts';
 import { textAnswer } from './daemon.ts';
 import { temporaryDirectory } from './polypod.ts';
 
@@ -23,12 +23,12 @@ describe('a page in a browser', () => {
     'follows a task and its session by EventSource with tickets, which no log has',
     { timeout: 60_000 },
     async () => {
-      const here = await agentSite([textAnswer('One.'), textAnswer('Two.')]);
+      const fixture = await agentFixture([textAnswer('One.'), textAnswer('Two.')]);
       const page = await pageServer();
-      here.configure(`tasks: { origins: ["${page.url}"] }\n`);
-      await here.agentWith({ POLYPOD_LOG_LEVEL: 'debug' });
-      const key = await here.newKey('--owner', 'ada', '--scope', 'submit,read');
-      browse(`${page.url}/#${encodeURIComponent(JSON.stringify({ agent: here.record().url, key }))}`);
+      fixture.configure(`tasks: { origins: ["${page.url}"] }\n`);
+      await fixture.agentWith({ POLYPOD_LOG_LEVEL: 'debug' });
+      const key = await fixture.newKey('--owner', 'ada', '--scope', 'submit,read');
+      browse(`${page.url}/#${encodeURIComponent(JSON.stringify({ agent: fixture.record().url, key }))}`);
       const result = await page.result;
       expect(result.task).toEqual(expect.arrayContaining(['run_start', 'text_done', 'run_end']));
       expect(result.task.at(-1)).toBe('run_end');
@@ -37,7 +37,7 @@ describe('a page in a browser', () => {
       expect(result.session).toEqual(['snapshot', 'run_end']);
       expect(result.tickets).toHaveLength(2);
       const logs = ['polypod.log', 'audit.jsonl'].map((name) =>
-        readFileSync(join(here.dataDirectory, 'logs', name), 'utf8'),
+        readFileSync(join(fixture.dataDirectory, 'logs', name), 'utf8'),
       );
       for (const secret of [...result.tickets, key]) expect(logs.join('\n')).not.toContain(secret);
       expect(logs[0]).toMatch(/GET \/tasks\/task_[^"?]*\/events"/);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentSite, endLater } from '../protocols/tasks/binary.ts';
+import { agentFixture, endLater } from '../protocols/tasks/binary.ts';
 import { textAnswer } from './daemon.ts';
 import { polypod, start } from './polypod.ts';
 
@@ -20,98 +20,98 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 describe('polypod agent', () => {
   it('starts in its own process, answers, is listed, and stops', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    const config = join(here.home, 'agent-config.yaml');
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    const config = join(fixture.home, 'agent-config.yaml');
     writeFileSync(config, 'name: helper\nport: 0\ndirectory: project\nmode: read-only\n');
-    const begun = await here.polypod('agent', 'start', '--config', config, '--json');
+    const begun = await fixture.polypod('agent', 'start', '--config', config, '--json');
     expect(begun).toMatchObject({ code: 0, stderr: '' });
     const started = JSON.parse(begun.stdout) as Started;
     endLater(started.pid);
-    expect(started).toMatchObject({ name: 'helper', process: 'own', keyFile: here.keyFile });
-    expect(modeOf(here.keyFile)).toBe('600');
-    expect(modeOf(join(here.keyFile, '..'))).toBe('700');
+    expect(started).toMatchObject({ name: 'helper', process: 'own', keyFile: fixture.keyFile });
+    expect(modeOf(fixture.keyFile)).toBe('600');
+    expect(modeOf(join(fixture.keyFile, '..'))).toBe('700');
     // Nothing secret is to be seen in the list of processes.
-    const key = readFileSync(here.keyFile, 'utf8').trim();
+    const key = readFileSync(fixture.keyFile, 'utf8').trim();
     expect(readFileSync(`/proc/${started.pid}/cmdline`, 'utf8')).not.toMatch(/ppk_|sk-test/);
 
     const headers = { authorization: `Bearer ${key}` };
     const health = await fetch(`${started.url}/health`, { headers });
     expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
-    const list = await here.polypod('agent', 'list');
+    const list = await fixture.polypod('agent', 'list');
     expect(list.stdout).toMatch(
       /^name +state +process +up +address\nhelper +idle +\d+ +\d+ s +http:\/\/127\.0/,
     );
-    const status = await here.polypod('agent', 'status', 'helper');
+    const status = await fixture.polypod('agent', 'status', 'helper');
     expect(status.code).toBe(0);
     expect(status.stdout).toContain(`agent    helper, idle, process ${started.pid}\n`);
     expect(status.stdout).toContain('tasks    0 running, 0 waiting\n');
-    const seen = JSON.parse((await here.polypod('agent', 'status', 'helper', '--json')).stdout) as object;
+    const seen = JSON.parse((await fixture.polypod('agent', 'status', 'helper', '--json')).stdout) as object;
     expect(seen).toMatchObject({ up: true, name: 'helper', status: { agentName: 'helper', status: 'idle' } });
 
-    const doors = (await here.polypod('status')).stdout;
+    const doors = (await fixture.polypod('status')).stdout;
     expect(doors).toContain('tasks:helper open');
     expect(doors).not.toContain('tasks off');
 
-    const again = await here.polypod('agent', 'start', '--config', config);
+    const again = await fixture.polypod('agent', 'start', '--config', config);
     expect(again.code).toBe(2);
     expect(again.stderr).toContain(`the agent helper is up already at ${started.url}`);
-    expect(await here.polypod('agent', 'stop', 'helper')).toMatchObject({
+    expect(await fixture.polypod('agent', 'stop', 'helper')).toMatchObject({
       code: 0,
       stderr: 'polypod agent: helper has stopped\n',
     });
     await expect(fetch(`${started.url}/health`, { headers })).rejects.toThrow();
-    expect((await here.polypod('status')).code).toBe(3);
-    expect(await here.polypod('agent', 'status', 'helper')).toMatchObject({
+    expect((await fixture.polypod('status')).code).toBe(3);
+    expect(await fixture.polypod('agent', 'status', 'helper')).toMatchObject({
       code: 3,
       stdout: '',
       stderr: expect.stringContaining('; polypod agent start helper starts it\n'),
     });
-    expect(JSON.parse((await here.polypod('agent', 'list', '--json')).stdout)).toEqual([]);
-    expect((await here.polypod('agent', 'stop', 'helper')).stderr).toContain('no agent helper is up');
+    expect(JSON.parse((await fixture.polypod('agent', 'list', '--json')).stdout)).toEqual([]);
+    expect((await fixture.polypod('agent', 'stop', 'helper')).stderr).toContain('no agent helper is up');
   });
 
   it('uses the running daemon beside other agents, and does not stop it', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    const daemon = await here.serve();
-    expect((await here.polypod('status')).stdout).toContain('tasks off');
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    const daemon = await fixture.serve();
+    expect((await fixture.polypod('status')).stdout).toContain('tasks off');
     for (const name of ['one', 'two']) {
-      const { code, stdout } = await here.polypod('agent', 'start', name, '--port', '0', '--json');
+      const { code, stdout } = await fixture.polypod('agent', 'start', name, '--port', '0', '--json');
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ name, process: 'daemon', pid: daemon.child.pid });
     }
-    const { stdout } = await here.polypod('status');
+    const { stdout } = await fixture.polypod('status');
     expect(stdout).toMatch(/tasks:one open, tasks:two open/);
-    const rows = JSON.parse((await here.polypod('agent', 'list', '--json')).stdout) as Started[];
+    const rows = JSON.parse((await fixture.polypod('agent', 'list', '--json')).stdout) as Started[];
     expect(rows.map(({ name }) => name)).toEqual(['one', 'two']);
     expect(rows[0]?.url).not.toBe(rows[1]?.url);
-    const stop = await here.polypod('agent', 'stop', 'one');
+    const stop = await fixture.polypod('agent', 'stop', 'one');
     expect(stop.stderr).toContain('one is closed; the daemon keeps running');
-    expect((await here.polypod('agent', 'status', 'one')).code).toBe(3);
-    expect((await here.polypod('agent', 'status', 'two')).code).toBe(0);
-    expect((await here.polypod('status')).code).toBe(0);
+    expect((await fixture.polypod('agent', 'status', 'one')).code).toBe(3);
+    expect((await fixture.polypod('agent', 'status', 'two')).code).toBe(0);
+    expect((await fixture.polypod('status')).code).toBe(0);
   });
 
   it('stays in the foreground with a running daemon, which continues without it', async () => {
-    const here = await agentSite();
-    const daemon = await here.serve();
+    const fixture = await agentFixture();
+    const daemon = await fixture.serve();
     const command = ['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'];
-    const staying = start(command, here.env);
+    const staying = start(command, fixture.env);
     await staying.waitForOutput('"name":"fg"');
     expect(JSON.parse(staying.output().stdout)).toMatchObject({ process: 'daemon', pid: daemon.child.pid });
-    expect((await here.polypod('agent', 'status', 'fg')).code).toBe(0);
+    expect((await fixture.polypod('agent', 'status', 'fg')).code).toBe(0);
     staying.child.kill('SIGINT');
     expect((await staying.finished).code).toBe(0);
-    expect((await here.polypod('agent', 'status', 'fg')).code).toBe(3);
-    expect((await here.polypod('status')).code).toBe(0);
+    expect((await fixture.polypod('agent', 'status', 'fg')).code).toBe(3);
+    expect((await fixture.polypod('status')).code).toBe(0);
 
-    const other = start(command, here.env);
+    const other = start(command, fixture.env);
     await other.waitForOutput('"name":"fg"');
-    await here.polypod('agent', 'stop', 'fg');
+    await fixture.polypod('agent', 'stop', 'fg');
     expect(await other.finished).toMatchObject({
       code: 0,
       stderr: 'polypod agent: fg was closed by another client\n',
     });
-    const left = start(command, here.env);
+    const left = start(command, fixture.env);
     await left.waitForOutput('"name":"fg"');
     daemon.child.kill('SIGKILL');
     expect(await left.finished).toMatchObject({
@@ -121,14 +121,14 @@ describe('polypod agent', () => {
   });
 
   it('receives its first task, and reads its settings from the environment', async () => {
-    const here = await agentSite([textAnswer('Ready.')]);
-    const env = { ...here.env, POLYPOD_AGENT_PORT: '0' };
+    const fixture = await agentFixture([textAnswer('Ready.')]);
+    const env = { ...fixture.env, POLYPOD_AGENT_PORT: '0' };
     const run = (...args: readonly string[]) => polypod(args, { env });
     const { stdout, code } = await run('agent', 'start', '--prompt', 'Get ready.', '--json');
     expect(code).toBe(0);
     const started = JSON.parse(stdout) as Started;
     endLater(started.pid);
-    expect(await here.client().done(started.task?.taskId ?? '')).toMatchObject({
+    expect(await fixture.client().done(started.task?.taskId ?? '')).toMatchObject({
       result: { text: 'Ready.' },
     });
     expect((await run('agent', 'stop')).code).toBe(0);
@@ -137,59 +137,59 @@ describe('polypod agent', () => {
   });
 
   it('that was killed is reported as such, and can be started again with the same key', async () => {
-    const here = await agentSite();
-    const killed = await here.agent();
-    const key = readFileSync(here.keyFile, 'utf8');
+    const fixture = await agentFixture();
+    const killed = await fixture.agent();
+    const key = readFileSync(fixture.keyFile, 'utf8');
     killed.child.kill('SIGKILL');
     await killed.finished;
     // It is up for no time at all.
-    expect((await here.polypod('agent', 'list')).stdout).toMatch(/polypod +gone +\d+ +http:/);
-    expect(await here.polypod('agent', 'status')).toMatchObject({
+    expect((await fixture.polypod('agent', 'list')).stdout).toMatch(/polypod +gone +\d+ +http:/);
+    expect(await fixture.polypod('agent', 'status')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('; polypod agent start starts it\n'),
     });
-    expect((await here.polypod('agent', 'stop')).stderr).toContain('had already ended');
-    expect((await here.polypod('agent', 'list')).stdout).toBe('');
-    const running = await here.agent();
+    expect((await fixture.polypod('agent', 'stop')).stderr).toContain('had already ended');
+    expect((await fixture.polypod('agent', 'list')).stdout).toBe('');
+    const running = await fixture.agent();
     expect(JSON.parse(running.output().stdout)).toMatchObject({
       pid: running.child.pid,
-      agent: { name: 'polypod', url: here.record().url, process: 'own' },
+      agent: { name: 'polypod', url: fixture.record().url, process: 'own' },
     });
-    expect(readFileSync(here.keyFile, 'utf8')).toBe(key);
+    expect(readFileSync(fixture.keyFile, 'utf8')).toBe(key);
     running.child.kill('SIGTERM');
     expect((await running.finished).code).toBe(0);
-    expect((await here.polypod('agent', 'list')).stdout).toBe('');
+    expect((await fixture.polypod('agent', 'list')).stdout).toBe('');
   });
 
   it.each([
     ['', undefined],
     [', also where no program such as ps is found', '/nowhere'],
   ])('may be a program of the user’s own, which is waited for and ended%s', async (_, path) => {
-    const here = await agentSite();
-    const env = { ...here.env, ...(path && { PATH: path }) };
+    const fixture = await agentFixture();
+    const env = { ...fixture.env, ...(path && { PATH: path }) };
     const { port, free } = await freePort();
     await free();
-    const program = join(here.home, 'agent.mjs');
+    const program = join(fixture.home, 'agent.mjs');
     // Slow to get ready, as programs are.
     writeFileSync(
       program,
       `import { createServer } from 'node:http';
        setTimeout(() => createServer((_, response) => response.writeHead(404).end()).listen(${port}, '127.0.0.1'), 300);`,
     );
-    const config = join(here.home, 'agent-config.yaml');
+    const config = join(fixture.home, 'agent-config.yaml');
     const command = JSON.stringify([process.execPath, program]);
     writeFileSync(config, `name: mine\nstart: { command: ${command}, url: "http://127.0.0.1:${port}" }\n`);
     const { code, stdout } = await polypod(['agent', 'start', '--config', config, '--json'], { env });
     expect(code).toBe(0);
     const { pid } = JSON.parse(stdout) as Started;
     endLater(pid);
-    expect((await here.polypod('agent', 'list')).stdout).toMatch(/mine +up/);
-    expect((await here.polypod('agent', 'start', '--config', config)).stderr).toContain('answers at');
+    expect((await fixture.polypod('agent', 'list')).stdout).toMatch(/mine +up/);
+    expect((await fixture.polypod('agent', 'start', '--config', config)).stderr).toContain('answers at');
     expect((await polypod(['agent', 'stop', 'mine'], { env })).code).toBe(0);
     // Its number stays taken until the system's first process has taken notice of its end.
     await expect.poll(() => isThere(pid), { timeout: 20_000 }).toBe(false);
     writeFileSync(program, 'process.exit(7);');
-    const failed = await here.polypod('agent', 'start', '--config', config);
+    const failed = await fixture.polypod('agent', 'start', '--config', config);
     expect(failed).toMatchObject({ code: 3, stderr: expect.stringContaining('it ended with 7') });
   });
 });
@@ -205,16 +205,16 @@ describe('polypod agent start rejects', () => {
     [['--port', '70000'], '--port takes a number from 0 to 65535'],
     [['--cwd', 'nowhere'], 'cannot work in'],
   ])('is told, and nothing is left behind: %j', async (args, message) => {
-    const here = await agentSite();
-    const { code, stderr } = await here.polypod('agent', 'start', ...args);
+    const fixture = await agentFixture();
+    const { code, stderr } = await fixture.polypod('agent', 'start', ...args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
-    expect((await here.polypod('status')).code).toBe(3);
-    expect((await here.polypod('agent', 'list')).stdout).toBe('');
+    expect((await fixture.polypod('status')).code).toBe(3);
+    expect((await fixture.polypod('agent', 'list')).stdout).toBe('');
   });
 
   it('an invalid configuration, with its line', async () => {
-    const here = await agentSite();
-    const config = join(here.home, 'agent-config.yaml');
+    const fixture = await agentFixture();
+    const config = join(fixture.home, 'agent-config.yaml');
     writeFileSync(
       config,
       [
@@ -229,7 +229,7 @@ describe('polypod agent start rejects', () => {
         '',
       ].join('\n'),
     );
-    const { code, stderr } = await here.polypod('agent', 'start', '--config', config);
+    const { code, stderr } = await fixture.polypod('agent', 'start', '--config', config);
     expect(code).toBe(2);
     for (const mistake of [
       '1:1: prot is not a key: did you mean "port"?',
@@ -246,19 +246,19 @@ describe('polypod agent start rejects', () => {
   });
 
   it('a missing or too short secret', async () => {
-    const here = await agentSite();
-    const config = join(here.home, 'agent-config.yaml');
+    const fixture = await agentFixture();
+    const config = join(fixture.home, 'agent-config.yaml');
     writeFileSync(config, 'port: 0\nkeys: [{ env: CI_KEY, owner: ci, scopes: [submit] }]\n');
     const run = (env: Readonly<Record<string, string>>) =>
-      polypod(['agent', 'start', '--config', config], { env: { ...here.env, ...env } });
+      polypod(['agent', 'start', '--config', config], { env: { ...fixture.env, ...env } });
     expect((await run({})).stderr).toContain('tasks.keys names CI_KEY, which is not set');
     expect((await run({ CI_KEY: 'short' })).stderr).toContain('CI_KEY is shorter than 16 characters');
   });
 
   it('a port in use', async () => {
     const { port } = await freePort();
-    const here = await agentSite();
-    const { code, stderr } = await here.polypod('agent', 'start', '--port', String(port));
+    const fixture = await agentFixture();
+    const { code, stderr } = await fixture.polypod('agent', 'start', '--port', String(port));
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: expect.stringContaining(`port ${port}: it is in use: choose another port`),
@@ -266,56 +266,56 @@ describe('polypod agent start rejects', () => {
   });
 
   it('an unknown action', async () => {
-    const here = await agentSite();
-    expect((await here.polypod('agent', 'begin')).stderr).toContain(
+    const fixture = await agentFixture();
+    expect((await fixture.polypod('agent', 'begin')).stderr).toContain(
       'unknown action "begin": use start, stop, status, list',
     );
-    expect((await here.polypod('agent', 'list', 'x')).stderr).toContain('agent list takes no name');
+    expect((await fixture.polypod('agent', 'list', 'x')).stderr).toContain('agent list takes no name');
   });
 });
 
 describe('polypod serve and the tasks door', () => {
   it('opens it at the configured address, with keys from the environment', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    here.configure(
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    fixture.configure(
       'tasks: { name: served, port: 0, keys: [{ env: CI_KEY, owner: ci, scopes: [submit, read] }] }\n',
     );
-    const env = { ...here.env, CI_KEY: 'a-secret-of-the-environment' };
+    const env = { ...fixture.env, CI_KEY: 'a-secret-of-the-environment' };
     const run = (...args: readonly string[]) => polypod(args, { env });
     const detached = await run('serve', '--detach', '--json');
     endLater((JSON.parse(detached.stdout) as Started).pid);
     expect((await run('status')).stdout).toContain('tasks:served open');
-    const { url } = here.record('served');
+    const { url } = fixture.record('served');
     const headers = { 'x-api-key': env.CI_KEY, 'content-type': 'application/json' };
     const body = JSON.stringify({ sessionId: 's1', userPrompt: 'Hi', taskType: 'chat' });
     const submitted = await fetch(`${url}/submit_task`, { method: 'POST', headers, body });
     expect(await submitted.json()).toMatchObject({ status: 'accepted' });
     expect((await run('agent', 'stop', 'served')).code).toBe(0);
-    expect(readFileSync(join(here.dataDirectory, 'logs/audit.jsonl'), 'utf8')).toContain('"by":"ci"');
+    expect(readFileSync(join(fixture.dataDirectory, 'logs/audit.jsonl'), 'utf8')).toContain('"by":"ci"');
     expect((await run('status')).stdout).toContain('tasks:served off');
     expect((await run('stop')).code).toBe(0);
-    expect(readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8')).not.toContain(env.CI_KEY);
+    expect(readFileSync(join(fixture.dataDirectory, 'logs/polypod.log'), 'utf8')).not.toContain(env.CI_KEY);
   });
 
   it('does not open it unless it is configured', async () => {
     const { port } = await freePort();
-    const here = await agentSite();
-    here.configure(`doors: { tasks: false }\ntasks: { port: ${port} }\n`);
-    await here.serve();
-    expect((await here.polypod('status')).stdout).toContain('tasks off');
-    expect(existsSync(here.keyFile)).toBe(false);
-    here.configure(`tasks: { port: ${port} }\n`);
-    const other = join(here.home, 'other');
-    await here.serve('--data-dir', other);
-    const { stdout } = await here.polypod('status', '--data-dir', other);
+    const fixture = await agentFixture();
+    fixture.configure(`doors: { tasks: false }\ntasks: { port: ${port} }\n`);
+    await fixture.serve();
+    expect((await fixture.polypod('status')).stdout).toContain('tasks off');
+    expect(existsSync(fixture.keyFile)).toBe(false);
+    fixture.configure(`tasks: { port: ${port} }\n`);
+    const other = join(fixture.home, 'other');
+    await fixture.serve('--data-dir', other);
+    const { stdout } = await fixture.polypod('status', '--data-dir', other);
     expect(stdout).toContain('pod open');
     expect(stdout).toContain(`tasks unavailable (cannot listen on 127.0.0.1 port ${port}: it is in use`);
   });
 
   it('reports configuration errors with their line', async () => {
-    const here = await agentSite();
-    here.configure('tasks:\n  port: 8000\n  adress: 0.0.0.0\n');
-    const { code, stderr } = await here.polypod('serve');
+    const fixture = await agentFixture();
+    fixture.configure('tasks:\n  port: 8000\n  adress: 0.0.0.0\n');
+    const { code, stderr } = await fixture.polypod('serve');
     expect(code).toBe(2);
     expect(stderr).toContain('config.yaml:3:3: tasks.adress is not a key: did you mean "address"?');
   });

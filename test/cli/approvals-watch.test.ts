@@ -1,35 +1,38 @@
 import { expect, it } from 'vitest';
-import { call, waitForEvent, isType, textAnswer, type Site, site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { type Running, start } from './polypod.ts';
 
 /** A session that asks whether it may run a command; the id of the question. */
-async function asking(here: Site, name: string): Promise<{ readonly id: string; readonly session: string }> {
-  const session = (await here.polypod('new', '--name', name, '--cwd', here.project)).stdout.trim();
-  const pod = await here.pod(session);
+async function asking(
+  fixture: CliFixture,
+  name: string,
+): Promise<{ readonly id: string; readonly session: string }> {
+  const session = (await fixture.polypod('new', '--name', name, '--cwd', fixture.project)).stdout.trim();
+  const pod = await fixture.pod(session);
   await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Go' }] });
   const event = await waitForEvent(pod, isType('approval-request'));
   return { id: event.type === 'approval-request' ? event.approval.approvalId : '', session };
 }
 
-function watch({ env }: Site, ...args: readonly string[]): Running {
+function watch({ env }: CliFixture, ...args: readonly string[]): Running {
   return start(['approvals', 'watch', ...args], env);
 }
 
 it('watch prints pending, new and settled approvals as JSON lines', async () => {
-  const here = await site([
+  const fixture = await cliFixture([
     call('bash', { command: 'node -e 1' }),
     call('bash', { command: 'node -e 2' }),
     textAnswer('One.'),
     textAnswer('Two.'),
   ]);
-  await here.serve();
-  const before = await asking(here, 'Before');
-  const watching = watch(here, '--json');
+  await fixture.serve();
+  const before = await asking(fixture, 'Before');
+  const watching = watch(fixture, '--json');
   await watching.waitForOutput(before.id);
-  const after = await asking(here, 'After');
+  const after = await asking(fixture, 'After');
   await watching.waitForOutput(after.id);
-  await here.polypod('approvals', 'approve', before.id);
-  await here.polypod('approvals', 'deny', after.id, '-m', 'No.');
+  await fixture.polypod('approvals', 'approve', before.id);
+  await fixture.polypod('approvals', 'deny', after.id, '-m', 'No.');
   await watching.waitForOutput('"comment":"No."');
   watching.child.kill('SIGINT');
   const { code, stdout } = await watching.finished;
@@ -38,7 +41,7 @@ it('watch prints pending, new and settled approvals as JSON lines', async () => 
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  const question = { tool: 'bash', cwd: here.project, requestedAt: expect.any(String) };
+  const question = { tool: 'bash', cwd: fixture.project, requestedAt: expect.any(String) };
   expect(lines.map(({ arguments: json }) => JSON.parse(json).command)).toEqual([
     'node -e 1',
     'node -e 2',
@@ -55,12 +58,12 @@ it('watch prints pending, new and settled approvals as JSON lines', async () => 
 });
 
 it('watch prints the complete call for people, also of a withdrawn approval', async () => {
-  const here = await site([call('bash', { command: 'node -e 1' })]);
-  await here.serve();
-  const watching = watch(here);
-  const { id, session } = await asking(here, 'Mine');
+  const fixture = await cliFixture([call('bash', { command: 'node -e 1' })]);
+  await fixture.serve();
+  const watching = watch(fixture);
+  const { id, session } = await asking(fixture, 'Mine');
   await watching.waitForOutput('asked');
-  await here.polypod('sessions', 'interrupt', session);
+  await fixture.polypod('sessions', 'interrupt', session);
   await watching.waitForOutput('cancelled');
   expect(watching.output().stdout).toMatch(
     new RegExp(
@@ -70,12 +73,12 @@ it('watch prints the complete call for people, also of a withdrawn approval', as
 });
 
 it('watch exits with an error when the daemon ends', async () => {
-  const here = await site([call('bash', { command: 'node -e 1' })]);
-  await here.serve();
-  const watching = watch(here);
-  const { id } = await asking(here, 'Mine');
+  const fixture = await cliFixture([call('bash', { command: 'node -e 1' })]);
+  await fixture.serve();
+  const watching = watch(fixture);
+  const { id } = await asking(fixture, 'Mine');
   await watching.waitForOutput(id);
-  await here.polypod('stop');
+  await fixture.polypod('stop');
   expect(await watching.finished).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('the daemon closed the connection'),
@@ -88,8 +91,8 @@ it.each([
   [['list', 'this'], 2, 'list takes no argument, not "this"'],
   [['show'], 2, 'show needs the id of an approval: polypod approvals lists the ids'],
 ])('%j is refused with the next step', async (args, code, message) => {
-  const here = await site();
-  expect(await here.polypod('approvals', ...args)).toMatchObject({
+  const fixture = await cliFixture();
+  expect(await fixture.polypod('approvals', ...args)).toMatchObject({
     code,
     stderr: expect.stringContaining(message),
   });

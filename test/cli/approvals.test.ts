@@ -1,24 +1,24 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { call, waitForEvent, isType, textAnswer, type Site, site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 
 /** Its end is what matters, and stands where titles are cut. */
 const COMMAND = `touch z1\n${'true && '.repeat(60)}touch the-end`;
 
-interface Asking extends Site {
+interface Asking extends CliFixture {
   readonly id: string;
   readonly session: string;
 }
 
 async function asking(): Promise<Asking> {
-  const here = await site([call('bash', { command: COMMAND, timeout: 5 }), textAnswer('Done.')]);
-  await here.serve();
-  const session = (await here.polypod('new', '--name', 'demo', '--cwd', here.project)).stdout.trim();
-  const pod = await here.pod(session);
+  const fixture = await cliFixture([call('bash', { command: COMMAND, timeout: 5 }), textAnswer('Done.')]);
+  await fixture.serve();
+  const session = (await fixture.polypod('new', '--name', 'demo', '--cwd', fixture.project)).stdout.trim();
+  const pod = await fixture.pod(session);
   await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Go' }] });
   const event = await waitForEvent(pod, isType('approval-request'));
-  return { ...here, session, id: event.type === 'approval-request' ? event.approval.approvalId : '' };
+  return { ...fixture, session, id: event.type === 'approval-request' ? event.approval.approvalId : '' };
 }
 
 /** The call as it stands under the line of its approval. */
@@ -28,36 +28,41 @@ const CALL = ['  command:', ...COMMAND.split('\n').map((line) => `    ${line}`),
 
 describe('the complete call is shown', () => {
   it('in the list, in show, and in both as JSON', async () => {
-    const here = await asking();
-    const { stdout } = await here.polypod('approvals');
+    const fixture = await asking();
+    const { stdout } = await fixture.polypod('approvals');
     expect(stdout).toMatch(/^[0-9a-f]{8} {2}demo {2}\d+ s {2}bash\n/);
     expect(stdout.slice(stdout.indexOf('\n') + 1)).toBe(CALL);
-    const show = await here.polypod('approvals', 'show', stdout.split(' ')[0] ?? '');
-    for (const line of [`id        ${here.id}\n`, `session   demo  ${here.session}\n`, 'why       ', CALL])
+    const show = await fixture.polypod('approvals', 'show', stdout.split(' ')[0] ?? '');
+    for (const line of [
+      `id        ${fixture.id}\n`,
+      `session   demo  ${fixture.session}\n`,
+      'why       ',
+      CALL,
+    ])
       expect(show.stdout).toContain(line);
-    for (const args of [['--json'], ['show', here.id, '--json']]) {
-      const [listed] = JSON.parse((await here.polypod('approvals', ...args)).stdout);
+    for (const args of [['--json'], ['show', fixture.id, '--json']]) {
+      const [listed] = JSON.parse((await fixture.polypod('approvals', ...args)).stdout);
       expect(JSON.parse(listed.arguments)).toEqual({ command: COMMAND, timeout: 5 });
-      expect(listed).toMatchObject({ id: here.id, reason: expect.any(String) });
+      expect(listed).toMatchObject({ id: fixture.id, reason: expect.any(String) });
     }
   });
 
   it('before it is approved', async () => {
-    const here = await asking();
-    const { code, stderr } = await here.polypod('approvals', 'approve', here.id);
+    const fixture = await asking();
+    const { code, stderr } = await fixture.polypod('approvals', 'approve', fixture.id);
     expect(code).toBe(0);
-    expect(stderr.startsWith(`polypod: approving bash\n${CALL}polypod: approved ${here.id}`)).toBe(true);
-    await waitForEvent(await here.pod(here.session), isType('run-end'));
-    expect(existsSync(join(here.project, 'the-end'))).toBe(true);
+    expect(stderr.startsWith(`polypod: approving bash\n${CALL}polypod: approved ${fixture.id}`)).toBe(true);
+    await waitForEvent(await fixture.pod(fixture.session), isType('run-end'));
+    expect(existsSync(join(fixture.project, 'the-end'))).toBe(true);
   });
 
   it('in the session, with and without a daemon', async () => {
-    const here = await asking();
-    const line = `asks      bash  ${here.id}\n${CALL}`;
-    expect((await here.polypod('sessions', 'show', 'demo')).stdout).toContain(line);
-    await here.polypod('stop');
-    expect((await here.polypod('sessions', 'show', 'demo')).stdout).toContain(line);
-    const [shown] = JSON.parse((await here.polypod('sessions', 'show', 'demo', '--json')).stdout);
+    const fixture = await asking();
+    const line = `asks      bash  ${fixture.id}\n${CALL}`;
+    expect((await fixture.polypod('sessions', 'show', 'demo')).stdout).toContain(line);
+    await fixture.polypod('stop');
+    expect((await fixture.polypod('sessions', 'show', 'demo')).stdout).toContain(line);
+    const [shown] = JSON.parse((await fixture.polypod('sessions', 'show', 'demo', '--json')).stdout);
     expect(JSON.parse(shown.approvals[0].arguments)).toMatchObject({ command: COMMAND });
   });
 });

@@ -3,19 +3,19 @@ import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
 import { answer, calling, has, isIdle, newHome, openChat, submit, shellIn, startIn } from './chat-fixture.ts';
-import { waitForEvent, isType, site, type Site } from './daemon.ts';
+import { waitForEvent, isType, cliFixture, type CliFixture } from './daemon.ts';
 import { polypod, start } from './polypod.ts';
 import { hasTmux } from '../terminal/tmux.ts';
 
 /** Another client of the same pod, over the Pod Protocol. */
-async function bobAt({ env }: Pick<Site, 'env'>, id: string): Promise<PodClient> {
+async function bobAt({ env }: Pick<CliFixture, 'env'>, id: string): Promise<PodClient> {
   const path = join(dataPathsFrom(env).runtimeDirectory, 'pods', `${id}.sock`);
   const bob = await PodClient.open({ path, name: 'bob' });
   onTestFinished(() => bob.close());
   return bob;
 }
 
-const newPod = async ({ polypod: run, project }: Site, name: string) =>
+const newPod = async ({ polypod: run, project }: CliFixture, name: string) =>
   (await run('new', '--name', name, '--cwd', project)).stdout.trim();
 
 const counting = (lines: readonly string[], text: string) =>
@@ -30,18 +30,18 @@ async function asked(bob: PodClient): Promise<string> {
 
 /** A pod of the daemon on a terminal, and another client of it. */
 async function shared() {
-  const place = await site();
-  await place.serve();
-  const id = await newPod(place, 'shared');
-  const pane = await shellIn(place);
+  const fixture = await cliFixture();
+  await fixture.serve();
+  const id = await newPod(fixture, 'shared');
+  const pane = await shellIn(fixture);
   startIn(pane, 'attach shared');
   await pane.see(isIdle);
-  return { place, id, pane, bob: await bobAt(place, id) };
+  return { fixture, id, pane, bob: await bobAt(fixture, id) };
 }
 
 describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   test('shows prompts and approvals of another client, and controls the same pod', async () => {
-    const { place, id, pane, bob } = await shared();
+    const { fixture, id, pane, bob } = await shared();
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
     await pane.see(has('· bob through pod:'));
     await pane.see(has('y yes, once'));
@@ -54,14 +54,14 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await answer(pane, 'y');
     await pane.see((lines) => lines.includes('mine too'));
     const { by, door } = (await waitForEvent(
-      await place.pod(id),
+      await fixture.pod(id),
       (event) => event.type === 'approval-response' && event.by !== 'bob',
     )) as { by?: string; door?: string };
     expect({ by, door }).toEqual({ by: 'ada', door: 'control' });
   });
 
   test('shows a cancel by another client, and exiting cancels nothing', async () => {
-    const { place, pane, bob } = await shared();
+    const { fixture, pane, bob } = await shared();
     await submit(pane, 'talk [[sim deltas=3000 delay=10]]');
     await pane.see(has('answering'));
     await bob.cancel();
@@ -69,14 +69,14 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await pane.see(isIdle);
     pane.press('C-d');
     await pane.see((lines) => lines.at(-1) === '$');
-    expect((await place.polypod('status')).code).toBe(0);
+    expect((await fixture.polypod('status')).code).toBe(0);
   });
 
   test('resumes by event number after the daemon was killed, without gaps or duplicates', async () => {
-    const place = await site();
-    const first = await place.serve();
-    const id = await newPod(place, 'steady');
-    const pane = await shellIn(place, 80, 50);
+    const fixture = await cliFixture();
+    const first = await fixture.serve();
+    const id = await newPod(fixture, 'steady');
+    const pane = await shellIn(fixture, 80, 50);
     startIn(pane, 'attach steady');
     await pane.see(isIdle);
     await submit(pane, 'before [[sim text=before-answer]]');
@@ -84,9 +84,9 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await pane.see(isIdle);
     first.child.kill('SIGKILL');
     await pane.see(has('the connection is lost'));
-    await place.serve();
+    await fixture.serve();
     await pane.see(has('· reconnected'));
-    const bob = await place.pod(id);
+    const bob = await fixture.pod(id);
     await bob.handle(
       { type: 'prompt', content: [{ type: 'text', text: 'after [[sim text=after-answer]]' }] },
       { by: 'bob', door: 'control' },
@@ -124,10 +124,10 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   });
 
   test('input that is sent while the daemon is unreachable returns to the input line', async () => {
-    const place = await site();
-    const daemon = await place.serve();
-    await newPod(place, 'away');
-    const pane = await shellIn(place);
+    const fixture = await cliFixture();
+    const daemon = await fixture.serve();
+    await newPod(fixture, 'away');
+    const pane = await shellIn(fixture);
     startIn(pane, 'attach away');
     await pane.see(isIdle);
     await submit(pane, 'talk [[sim deltas=3000 delay=10]]');
@@ -139,19 +139,19 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await submit(pane, 'while down');
     await pane.see(has('the daemon closed the connection'));
     await pane.see((lines) => lines.includes('> while down'));
-    await place.serve();
+    await fixture.serve();
     await pane.see(has('· reconnected'));
     expect(pane.screen()).toContain('> while down');
   });
 
   test('a pending approval is shown once to each new client, and its decision with the author', async () => {
-    const place = await site();
-    await place.serve();
-    const id = await newPod(place, 'asked');
-    const bob = await bobAt(place, id);
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const id = await newPod(fixture, 'asked');
+    const bob = await bobAt(fixture, id);
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
     await asked(bob);
-    const panes = [await shellIn(place), await shellIn(place)] as const;
+    const panes = [await shellIn(fixture), await shellIn(fixture)] as const;
     for (const pane of panes) {
       startIn(pane, 'attach asked');
       await pane.see(has('y yes, once'));
@@ -166,9 +166,9 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   });
 
   test('chat uses a running daemon, and its runs continue after it exits', async () => {
-    const place = await site();
-    await place.serve();
-    const pane = await shellIn(place);
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const pane = await shellIn(fixture);
     startIn(pane, 'chat --name guest');
     await pane.see(isIdle);
     await submit(pane, 'talk [[sim deltas=300 delay=10]]');
@@ -176,9 +176,9 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     pane.press('C-d');
     await pane.see(has('the run continues; polypod attach guest returns to it'));
     await pane.see((lines) => lines.at(-1) === '$');
-    const { stdout } = await place.polypod('ls', '--json');
+    const { stdout } = await fixture.polypod('ls', '--json');
     const [{ id }] = JSON.parse(stdout) as [{ id: string }];
-    const end = await waitForEvent(await place.pod(id), isType('run-end'));
+    const end = await waitForEvent(await fixture.pod(id), isType('run-end'));
     expect(end).toMatchObject({ outcome: { status: 'finished' } });
   });
 });
@@ -197,10 +197,10 @@ async function ownChat() {
 
 describe('polypod attach without a terminal', () => {
   it('prints the conversation, sends its input, and exits when the pod is idle', async () => {
-    const place = await site();
-    await place.serve();
-    await newPod(place, 'plain');
-    const attach = (input: string) => polypod(['attach', 'plain'], { env: place.env, input });
+    const fixture = await cliFixture();
+    await fixture.serve();
+    await newPod(fixture, 'plain');
+    const attach = (input: string) => polypod(['attach', 'plain'], { env: fixture.env, input });
     expect(await attach('one [[sim text=answer]]\n')).toMatchObject({
       code: 0,
       stdout: '❯ one [[sim text=answer]]\n\nanswer\n',
@@ -209,16 +209,16 @@ describe('polypod attach without a terminal', () => {
   });
 
   it('leaves approvals to clients that can answer, and keeps watching', async () => {
-    const place = await site();
-    await place.serve();
-    const id = await newPod(place, 'left');
-    const bob = await bobAt(place, id);
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const id = await newPod(fixture, 'left');
+    const bob = await bobAt(fixture, id);
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
     const approvalId = await asked(bob);
-    const watcher = start(['attach', '--plain', 'left'], place.env);
+    const watcher = start(['attach', '--plain', 'left'], fixture.env);
     watcher.child.stdin.end();
     await watcher.waitForOutput('no one can answer here: the approval stays pending');
-    const waiting = JSON.parse((await place.polypod('approvals', '--json')).stdout) as unknown[];
+    const waiting = JSON.parse((await fixture.polypod('approvals', '--json')).stdout) as unknown[];
     expect(waiting).toHaveLength(1);
     await bob.decide(approvalId, 'approve');
     const { code, stdout } = await watcher.finished;
@@ -228,33 +228,33 @@ describe('polypod attach without a terminal', () => {
   });
 
   it('leaves approvals of its own prompt, too', async () => {
-    const place = await site();
-    await place.serve();
-    const id = await newPod(place, 'mine');
-    const watcher = start(['attach', 'mine'], place.env);
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const id = await newPod(fixture, 'mine');
+    const watcher = start(['attach', 'mine'], fixture.env);
     watcher.child.stdin.end(`${calling('bash', { command: 'node -e 0' }, 'all done')}\n`);
     await watcher.waitForOutput('no one can answer here: the approval stays pending');
-    const { approval } = (await waitForEvent(await place.pod(id), isType('approval-request'))) as {
+    const { approval } = (await waitForEvent(await fixture.pod(id), isType('approval-request'))) as {
       approval: { approvalId: string };
     };
-    await (await bobAt(place, id)).decide(approval.approvalId, 'deny');
+    await (await bobAt(fixture, id)).decide(approval.approvalId, 'deny');
     const { code, stdout } = await watcher.finished;
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('· bob denied') });
     // Who comes later sees it as those who were there did.
-    const later = await polypod(['attach', 'mine'], { env: place.env });
+    const later = await polypod(['attach', 'mine'], { env: fixture.env });
     expect(later.stdout).toContain('⊘ bash node -e 0 denied');
   });
 
   it('an interrupted chat cancels its own run, also in the daemon', async () => {
-    const place = await site();
-    await place.serve();
-    const chat = start(['chat', 'talk [[sim deltas=5000 delay=10]]'], place.env);
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const chat = start(['chat', 'talk [[sim deltas=5000 delay=10]]'], fixture.env);
     await chat.waitForOutput('❯ talk');
     chat.child.kill('SIGINT');
     expect((await chat.finished).code).toBe(130);
-    const { stdout } = await place.polypod('ls', '--json');
+    const { stdout } = await fixture.polypod('ls', '--json');
     const [{ id }] = JSON.parse(stdout) as [{ id: string }];
-    expect(await waitForEvent(await place.pod(id), isType('run-end'))).toMatchObject({
+    expect(await waitForEvent(await fixture.pod(id), isType('run-end'))).toMatchObject({
       outcome: { status: 'cancelled' },
     });
   });
@@ -293,15 +293,15 @@ describe('polypod attach without a terminal', () => {
   });
 
   it('forks in the daemon, and continues in the copy', async () => {
-    const place = await site();
-    await place.serve();
-    const id = await newPod(place, 'original');
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const id = await newPod(fixture, 'original');
     const { code, stdout } = await polypod(['attach', 'original'], {
-      env: place.env,
+      env: fixture.env,
       input: 'one [[sim text=first-answer]]\n/fork\ntwo [[sim text=second-answer]]\n',
     });
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-answer') });
-    const rows = JSON.parse((await place.polypod('ls', '--json')).stdout) as {
+    const rows = JSON.parse((await fixture.polypod('ls', '--json')).stdout) as {
       id: string;
       lastText: string;
     }[];

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/sim/index.ts';
 import { answer, has, isIdle, submit, shellIn, startIn } from './chat-fixture.ts';
-import { textAnswer, type Site, site } from './daemon.ts';
+import { textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { hasTmux, type Pane } from '../terminal/tmux.ts';
 
 /** Commands that have to be asked about, each of which leaves a file behind. */
@@ -15,10 +15,10 @@ const slow = (name: string): string =>
 const calls = (...commands: readonly string[]): Answer => ({
   parts: commands.map((command) => ({ toolCall: { name: 'bash', arguments: { command, timeout: 77 } } })),
 });
-const made = ({ project }: Site, name: string): boolean => existsSync(join(project, `${name}.txt`));
+const made = ({ project }: CliFixture, name: string): boolean => existsSync(join(project, `${name}.txt`));
 
-async function chatting(here: Site, args = ''): Promise<Pane> {
-  const pane = await shellIn(here, 90, 40);
+async function chatting(fixture: CliFixture, args = ''): Promise<Pane> {
+  const pane = await shellIn(fixture, 90, 40);
   startIn(pane, args === '' ? 'chat' : args);
   await pane.see(isIdle);
   return pane;
@@ -32,8 +32,11 @@ const asks = (text: string) => (lines: readonly string[]) => {
 
 describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
   test('appear one at a time in call order, and y approves the shown call', async () => {
-    const here = await site([calls(slow('one'), making('two'), making('three')), textAnswer('all done')]);
-    const pane = await chatting(here);
+    const fixture = await cliFixture([
+      calls(slow('one'), making('two'), making('three')),
+      textAnswer('all done'),
+    ]);
+    const pane = await chatting(fixture);
     await submit(pane, 'go');
     await pane.see(asks('? 1 of 3 · bash node -e 0 > one.txt'));
     const first = pane.all().join('\n');
@@ -46,8 +49,8 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     await answer(pane, 'y');
     await pane.see(asks('? 2 of 3 · bash node -e 0 > two.txt'));
     // It runs although the others are not decided.
-    while (!made(here, 'one')) await sleep(20);
-    expect([made(here, 'two'), made(here, 'three')]).toEqual([false, false]);
+    while (!made(fixture, 'one')) await sleep(20);
+    expect([made(fixture, 'two'), made(fixture, 'three')]).toEqual([false, false]);
     expect(pane.all().join('\n')).toContain('· approved: bash node -e 0 > one.txt');
     expect(pane.all().join('\n')).not.toContain('three.txt');
 
@@ -64,44 +67,44 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     pane.type('y');
     await pane.see(has('all done'));
     expect(pane.all().join('\n')).toContain('· approved: bash node -e 0 > three.txt');
-    expect([made(here, 'one'), made(here, 'two'), made(here, 'three')]).toEqual([true, false, true]);
+    expect([made(fixture, 'one'), made(fixture, 'two'), made(fixture, 'three')]).toEqual([true, false, true]);
   });
 
   test('keys typed before a question, or for a settled one, answer nothing', async () => {
-    const here = await site([calls(making('one'), making('two')), textAnswer('all done')]);
-    await here.serve('--quiet');
-    const pane = await chatting(here);
+    const fixture = await cliFixture([calls(making('one'), making('two')), textAnswer('all done')]);
+    await fixture.serve('--quiet');
+    const pane = await chatting(fixture);
     await submit(pane, 'go');
     // Typed as fast as a terminal can: none of it answers what comes up meanwhile.
     pane.type('y'.repeat(40));
     await pane.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
-    expect(made(here, 'one')).toBe(false);
+    expect(made(fixture, 'one')).toBe(false);
 
     // Somebody else decides about the first: the question is withdrawn, and the next one takes its place.
     await answer(pane, 'n');
     await pane.see(has('What should it do instead?'));
     pane.type('yay');
-    const [first] = JSON.parse((await here.polypod('approvals', '--json')).stdout) as { id: string }[];
-    expect((await here.polypod('approvals', 'approve', first?.id ?? '')).code).toBe(0);
+    const [first] = JSON.parse((await fixture.polypod('approvals', '--json')).stdout) as { id: string }[];
+    expect((await fixture.polypod('approvals', 'approve', first?.id ?? '')).code).toBe(0);
     await pane.see(asks('? 2 of 2 · bash node -e 0 > two.txt'));
     // What was being written for the first goes nowhere.
     pane.press('Enter');
     await pane.see(has('approved through terminal: bash node -e 0 > one.txt'));
     expect(asks('? 2 of 2 · bash node -e 0 > two.txt')(pane.all())).toBe(true);
-    expect(made(here, 'two')).toBe(false);
+    expect(made(fixture, 'two')).toBe(false);
     await answer(pane, 'y');
     await pane.see(has('all done'));
     expect(pane.all().join('\n')).not.toContain('↳');
-    expect([made(here, 'one'), made(here, 'two')]).toEqual([true, true]);
+    expect([made(fixture, 'one'), made(fixture, 'two')]).toEqual([true, true]);
   });
 
   test('look the same to every attached client, and the first decision counts', async () => {
-    const here = await site([calls(making('one'), making('two')), textAnswer('all done')]);
-    await here.serve('--quiet');
-    const { id } = JSON.parse((await here.polypod('new', '--json', '--cwd', here.project)).stdout) as {
+    const fixture = await cliFixture([calls(making('one'), making('two')), textAnswer('all done')]);
+    await fixture.serve('--quiet');
+    const { id } = JSON.parse((await fixture.polypod('new', '--json', '--cwd', fixture.project)).stdout) as {
       id: string;
     };
-    const [one, two] = [await chatting(here, `attach ${id}`), await chatting(here, `attach ${id}`)];
+    const [one, two] = [await chatting(fixture, `attach ${id}`), await chatting(fixture, `attach ${id}`)];
     await submit(one, 'go');
     await two.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
     await one.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
@@ -112,14 +115,14 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
       await pane.see(has('all done'));
       expect(pane.all().join('\n')).toContain('bash node -e 0 > one.txt');
     }
-    expect([made(here, 'one'), made(here, 'two')]).toEqual([true, true]);
+    expect([made(fixture, 'one'), made(fixture, 'two')]).toEqual([true, true]);
   });
 });
 
 describe.runIf(hasTmux)('the approvals of one turn in polypod run', () => {
   test('appear one at a time in call order, with their number, and earlier input is not an answer', async () => {
-    const here = await site([calls(slow('one'), making('two')), textAnswer('all done')]);
-    const pane = await shellIn(here, 90, 40);
+    const fixture = await cliFixture([calls(slow('one'), making('two')), textAnswer('all done')]);
+    const pane = await shellIn(fixture, 90, 40);
     startIn(pane, 'run go');
     // Before anything is asked: a whole line, and a line that is not ended.
     pane.type('y');
@@ -138,6 +141,6 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod run', () => {
     pane.press('Enter');
     await pane.see(has('approved: bash node -e 0 > two.txt'));
     await pane.see(has('all done'));
-    expect([made(here, 'one'), made(here, 'two')]).toEqual([false, true]);
+    expect([made(fixture, 'one'), made(fixture, 'two')]).toEqual([false, true]);
   });
 });

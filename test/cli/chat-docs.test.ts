@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
 import { answer, has, isIdle, submit, shellIn, startIn } from './chat-fixture.ts';
-import { call, textAnswer, site } from './daemon.ts';
+import { call, textAnswer, cliFixture } from './daemon.ts';
 import { hasTmux } from '../terminal/tmux.ts';
 
 const PAGE = readFileSync('docs/chat.md', 'utf8');
@@ -28,7 +28,7 @@ const ANSWER = `The greeting is friendlier now, and \`node greet.js\` prints it:
 
 describe.runIf(hasTmux)('the screens in docs/chat.md match the program', () => {
   test('an edit, an approval, an answer', async () => {
-    const place = await site([
+    const fixture = await cliFixture([
       {
         parts: [
           { thinking: 'The greeting is in greet.js.' },
@@ -38,8 +38,8 @@ describe.runIf(hasTmux)('the screens in docs/chat.md match the program', () => {
       call('bash', { command: 'node greet.js' }),
       textAnswer(ANSWER),
     ]);
-    writeFileSync(join(place.project, 'greet.js'), "const name = 'ada';\nconsole.log('hi', name);\n");
-    const pane = await shellIn(place);
+    writeFileSync(join(fixture.project, 'greet.js'), "const name = 'ada';\nconsole.log('hi', name);\n");
+    const pane = await shellIn(fixture);
     startIn(pane, 'chat --model anthropic/claude-sonnet-5');
     await pane.see(isIdle);
     await submit(pane, 'Make the greeting friendlier, and try it.');
@@ -52,16 +52,22 @@ describe.runIf(hasTmux)('the screens in docs/chat.md match the program', () => {
   });
 
   test('a pod that another client controls', async () => {
-    const place = await site([
+    const fixture = await cliFixture([
       call('bash', { command: 'node -p process.version' }),
       textAnswer('It is a recent one.'),
     ]);
-    await place.serve();
-    const { stdout } = await place.polypod('new', '--name', 'shared', '--model', 'anthropic/claude-sonnet-5');
-    const pane = await shellIn(place, 80, 18);
+    await fixture.serve();
+    const { stdout } = await fixture.polypod(
+      'new',
+      '--name',
+      'shared',
+      '--model',
+      'anthropic/claude-sonnet-5',
+    );
+    const pane = await shellIn(fixture, 80, 18);
     startIn(pane, 'attach shared');
     await pane.see(isIdle);
-    const path = join(dataPathsFrom(place.env).runtimeDirectory, 'pods', `${stdout.trim()}.sock`);
+    const path = join(dataPathsFrom(fixture.env).runtimeDirectory, 'pods', `${stdout.trim()}.sock`);
     const bob = await PodClient.open({ path, name: 'bob' });
     onTestFinished(() => bob.close());
     await bob.run('Which node is this?');

@@ -118,27 +118,29 @@ describe('the same pod, watched in process and through a control socket', () => 
       { parts: [{ text: 'Done: **two** 日本' }] },
       { parts: [{ text: 'later' }] },
     ]);
-    const [here, there] = [new Watcher(pod), new Watcher(remote)];
-    await here.until(() => true);
-    await there.until(() => true);
+    const [localWatcher, remoteWatcher] = [new Watcher(pod), new Watcher(remote)];
+    await localWatcher.until(() => true);
+    await remoteWatcher.until(() => true);
     await pod.handle(promptCommand('go'), BOB);
-    const { approvals } = await there.until(({ approvals }) => approvals.length > 0);
+    const { approvals } = await remoteWatcher.until(({ approvals }) => approvals.length > 0);
     await remote.handle({ type: 'prompt', content: [{ type: 'text', text: 'then' }], whenBusy: 'follow-up' });
-    await there.until(({ queue }) => queue.length === 1);
+    await remoteWatcher.until(({ queue }) => queue.length === 1);
     await remote.handle({ type: 'configure', set: { name: 'both', mode: 'read-only' } });
     await remote.handle({ type: 'decide', approvalId: approvals[0]?.approvalId ?? '', decision: 'approve' });
-    await there.until(({ lastRun, queue }) => lastRun !== undefined && queue.length === 0);
+    await remoteWatcher.until(({ lastRun, queue }) => lastRun !== undefined && queue.length === 0);
     const { shellId } = await pod.handle({ type: 'shell', command: 'echo hi', private: true }, BOB);
-    const seen = await there.until(({ lastShell, state }) => lastShell === shellId && state === 'idle');
-    const own = await here.until(({ lastShell, state }) => lastShell === shellId && state === 'idle');
-    expect(gist(there.prints)).toEqual(gist(here.prints));
-    expect(gist(here.prints)).toContainEqual({
+    const seen = await remoteWatcher.until(
+      ({ lastShell, state }) => lastShell === shellId && state === 'idle',
+    );
+    const own = await localWatcher.until(({ lastShell, state }) => lastShell === shellId && state === 'idle');
+    expect(gist(remoteWatcher.prints)).toEqual(gist(localWatcher.prints));
+    expect(gist(localWatcher.prints)).toContainEqual({
       type: 'message',
       text: 'go',
       from: 'bob through other',
       images: 0,
     });
-    expect(gist(here.prints)).toContain('Done: **two** 日本');
+    expect(gist(localWatcher.prints)).toContain('Done: **two** 日本');
     const known = ({ settings, state, queue, approvals: open, contextTokens, model, lastRun }: View) => ({
       name: settings.name,
       mode: settings.mode,
@@ -164,12 +166,12 @@ describe('the same pod, watched in process and through a control socket', () => 
     await first.until(({ lastRun, state }) => lastRun !== undefined && state === 'idle');
     await pod.handle(promptCommand('two'), BOB);
     await first.until(({ approvals }) => approvals.length > 0);
-    const [here, there] = [new Watcher(pod), new Watcher(remote)];
-    await here.until(({ approvals }) => approvals.length > 0);
-    await there.until(({ approvals }) => approvals.length > 0);
-    expect(gist(there.prints)).toEqual(gist(here.prints));
+    const [localWatcher, remoteWatcher] = [new Watcher(pod), new Watcher(remote)];
+    await localWatcher.until(({ approvals }) => approvals.length > 0);
+    await remoteWatcher.until(({ approvals }) => approvals.length > 0);
+    expect(gist(remoteWatcher.prints)).toEqual(gist(localWatcher.prints));
     // The question says it: the call has no card beside it.
-    expect(gist(here.prints)).not.toContainEqual(expect.objectContaining({ status: 'waiting' }));
+    expect(gist(localWatcher.prints)).not.toContainEqual(expect.objectContaining({ status: 'waiting' }));
   });
 
   it('a rejected command is rejected remotely, too', async () => {

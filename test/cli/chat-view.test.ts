@@ -162,9 +162,9 @@ describe('the view of a pod', () => {
       more: Omit<Extract<PodFact, { type: 'approval-response' }>, 'type' | 'approvalId' | 'at'>,
       decided: readonly string[] = ['a1'],
     ) => {
-      const here = { ...after([asked]).view, decided: new Set(decided) };
+      const waitingView = { ...after([asked]).view, decided: new Set(decided) };
       const event = { type: 'approval-response', approvalId: 'a1', at: '', seq: 9, ...more } as const;
-      const { view, prints } = step(here, event, 0);
+      const { view, prints } = step(waitingView, event, 0);
       expect(view.approvals).toEqual([]);
       return notices(prints);
     };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { arrayOf, objectOf } from '../../src/base/index.ts';
 import { commandLimiter, pidNamespace } from '../../src/tools/index.ts';
 import { survivorsOf, token } from '../tools/survivors.ts';
-import { call, textAnswer, site } from './daemon.ts';
+import { call, textAnswer, cliFixture } from './daemon.ts';
 import { polypod, USERS, type User } from './polypod.ts';
 
 const env = { PATH: process.env.PATH ?? '' };
@@ -21,13 +21,13 @@ limits: { commands: { memory: 200MB, processes: 40, file_size: 1MB, open_files: 
 
 /** The result of a command as the model reads it. */
 async function resultOf(command: string, user: User, config = CONFIG, timeout = 20) {
-  const here = await site([call('bash', { command, timeout }), textAnswer('Done.')], user);
-  here.configure(config);
-  const run = ['run', '-C', here.project, '-m', 'anthropic/x', 'Go'];
-  const { code, stderr } = await polypod(run, { env: here.env, user });
+  const fixture = await cliFixture([call('bash', { command, timeout }), textAnswer('Done.')], user);
+  fixture.configure(config);
+  const run = ['run', '-C', fixture.project, '-m', 'anthropic/x', 'Go'];
+  const { code, stderr } = await polypod(run, { env: fixture.env, user });
   expect(code, stderr).toBe(0);
-  const { messages } = objectOf(here.sim.requests.at(-1)?.body);
-  return { here, result: JSON.stringify(arrayOf(messages).at(-1)) };
+  const { messages } = objectOf(fixture.sim.requests.at(-1)?.body);
+  return { fixture, result: JSON.stringify(arrayOf(messages).at(-1)) };
 }
 
 /** Root's processes can only be counted by control groups, which an ordinary user may not have. */
@@ -59,8 +59,8 @@ describe.each(USERS)('the limits of commands, as %s,', (_, user) => {
   });
 
   it('stop a command that fills the disk, or uses too many files or too much CPU time', async () => {
-    const { here, result } = await resultOf('head -c 5000000 /dev/zero > big', user);
-    expect(statSync(join(here.project, 'big')).size).toBe(1_000_000);
+    const { fixture, result } = await resultOf('head -c 5000000 /dev/zero > big', user);
+    expect(statSync(join(fixture.project, 'big')).size).toBe(1_000_000);
     expect(result).toContain('a file reached the limit of 1 MB (limits.commands.file_size)');
     const files = await resultOf('ulimit -n; while :; do :; done', user);
     expect(files.result).toContain('64\\n');
@@ -88,9 +88,9 @@ it.each([
   ['processes: 0', 'limits.commands.processes'],
   ['ram: 1GB', 'ram'],
 ])('a wrong limit (%s) is refused with its place', async (stated, message) => {
-  const here = await site();
-  here.configure(`limits: { commands: { ${stated} } }\n`);
-  const { code, stderr } = await here.polypod('serve');
+  const fixture = await cliFixture();
+  fixture.configure(`limits: { commands: { ${stated} } }\n`);
+  const { code, stderr } = await fixture.polypod('serve');
   expect(code).toBe(2);
   expect(stderr).toContain(message);
 });

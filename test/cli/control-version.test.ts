@@ -7,7 +7,7 @@ import { Layout, sessionsIn } from '../../src/pod/sessions.ts';
 import { controlSocket, dataPathsFrom, hostSocket } from '../../src/setup/index.ts';
 import { acquireLock } from '../../src/store/index.ts';
 import { type Home, newHome } from './chat-fixture.ts';
-import { site } from './daemon.ts';
+import { cliFixture } from './daemon.ts';
 import { polypod } from './polypod.ts';
 
 interface Line {
@@ -118,9 +118,9 @@ describe('a chat that joins a process of another version', () => {
 
 describe('the daemon', () => {
   it('returns its own version to a client of another version, and keeps serving the connection', async () => {
-    const here = await site();
-    const daemon = await here.serve();
-    const socket = connect(controlSocket(dataPathsFrom(here.env)));
+    const fixture = await cliFixture();
+    const daemon = await fixture.serve();
+    const socket = connect(controlSocket(dataPathsFrom(fixture.env)));
     socket.end('{"method":"hello","params":{"protocol":99,"later":true}}\n{"method":"ls"}\n');
     expect(await linesOf(socket)).toEqual([
       { result: { protocol: 1, version: expect.any(String), pid: daemon.child.pid } },
@@ -129,9 +129,9 @@ describe('the daemon', () => {
   });
 
   it('has the methods of this version: changing them requires a new version', async () => {
-    const here = await site();
-    await here.serve();
-    await expect((await here.link()).call('fly')).rejects.toThrow(
+    const fixture = await cliFixture();
+    await fixture.serve();
+    await expect((await fixture.link()).call('fly')).rejects.toThrow(
       'there is no method "fly": there are hello, command, watch, model, status, metrics, reload, stop, ls, new, approvals, watch-approvals, fork, rm, release-socket, agent-start, agent-stop',
     );
   });

@@ -14,7 +14,7 @@ export const call = (name: string, args: object): Answer => ({
 export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 
 /** A home with a project, a model that does what the script says, and whatever daemons run there. */
-export interface Site {
+export interface CliFixture {
   readonly sim: Sim;
   readonly home: string;
   readonly project: string;
@@ -29,7 +29,7 @@ export interface Site {
 }
 
 /** With a user, the home belongs to that user, who also runs the commands. */
-export async function site(script: readonly Answer[] = [], user: User = {}): Promise<Site> {
+export async function cliFixture(script: readonly Answer[] = [], user: User = {}): Promise<CliFixture> {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
   const home = temporaryDirectory();
@@ -79,11 +79,11 @@ export async function site(script: readonly Answer[] = [], user: User = {}): Pro
 }
 
 /** The first event that fits, from the pod's first on. */
-export async function waitForEvent(pod: PodHandle, fits: (event: PodEvent) => boolean): Promise<PodEvent> {
+export async function waitForEvent(pod: PodHandle, matches: (event: PodEvent) => boolean): Promise<PodEvent> {
   const leave = new AbortController();
   try {
     for await (const watched of pod.watch({ after: 0, signal: leave.signal })) {
-      const event = watched.type === 'events' ? watched.batch.events.find(fits) : undefined;
+      const event = watched.type === 'events' ? watched.batch.events.find(matches) : undefined;
       if (event !== undefined) return event;
     }
   } finally {

@@ -10,7 +10,7 @@ import { RunPrinter } from '../../src/cli/commands/run/run-printer.ts';
 import { table } from '../../src/cli/output/table.ts';
 import { textStreamFor } from '../../src/terminal/sanitize-stream.ts';
 import type { PodFact } from '../../src/pod/index.ts';
-import { textAnswer, site } from './daemon.ts';
+import { textAnswer, cliFixture } from './daemon.ts';
 import { screens } from './screens.ts';
 
 /** Retitles the window and clears the screen. */
@@ -67,8 +67,8 @@ describe('text from models, tools and clients cannot control the terminal', () =
     [true, `${SHOWN}!\n`],
     [false, `${ATTACK}!\n`],
   ])('as an answer of run, which is whole in a pipe: terminal %s', (isTTY, expected) => {
-    const { around, stdout, stderr } = screens(isTTY);
-    const printer = new RunPrinter(around, false);
+    const { context, stdout, stderr } = screens(isTTY);
+    const printer = new RunPrinter(context, false);
     printer.print([delta(ATTACK.slice(0, 3)), delta(`${ATTACK.slice(3)}!`)]);
     const call = { callId: 'c', name: 'bash', title: `ls ${ATTACK}` };
     printer.print([{ type: 'tool-start', call } as PodFact]);
@@ -82,9 +82,9 @@ describe('text from models, tools and clients cannot control the terminal', () =
     [true, `${SHOWN}\n`],
     [false, `${ATTACK}\n`],
   ])('as an answer of ask, which is whole in a pipe: terminal %s', async (isTTY, expected) => {
-    const { around, stdout } = screens(isTTY);
+    const { context, stdout } = screens(isTTY);
     const model = { account: 'sim', id: 'm', name: 'm', reasoning: false, input: ['text'] } as const;
-    await new AnswerPrinter(around, true).print(
+    await new AnswerPrinter(context, true).print(
       [
         { type: 'block-delta', index: 0, delta: { type: 'text', text: ATTACK } },
         { type: 'status', status: 'completed', stopReason: 'end-turn' },
@@ -95,8 +95,8 @@ describe('text from models, tools and clients cannot control the terminal', () =
   });
 
   it('as an approval in polypod run, which shows the complete call', async () => {
-    const { around, stdin, stderr } = screens(true);
-    const answer = askOnTerminal(around, () => {})(
+    const { context, stdin, stderr } = screens(true);
+    const answer = askOnTerminal(context, () => {})(
       {
         approvalId: 'a1',
         requestedAt: '',
@@ -105,7 +105,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
         title: `ls ${ATTACK}`,
         reason: 'It needs approval.',
       },
-      { signal: around.signal, isAlone: true },
+      { signal: context.signal, isAlone: true },
     );
     await stderr.shows('Allow it?');
     stdin.write('y\n');
@@ -115,7 +115,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
   });
 
   it('in lists of sessions and keys, in events, and in completions', async () => {
-    const { polypod: run, dataDirectory } = await site([textAnswer(`Hi ${ATTACK}`)]);
+    const { polypod: run, dataDirectory } = await cliFixture([textAnswer(`Hi ${ATTACK}`)]);
     const { stdout } = await run('run', '--no-daemon', `Look: ${ATTACK}`);
     expect(stdout).toBe(`Hi ${ATTACK}\n`);
     await run('keys', 'create', '--owner', 'ci');
@@ -137,8 +137,8 @@ describe('output in the middle of an answer', () => {
     [true, 'half\n an answer\n', 'polypod: lost\npolypod: back\n'],
     [false, 'half an answer\n', '\npolypod: lost\npolypod: back\n'],
   ])('has a line of its own: terminal %s', (isTTY, answer, expected) => {
-    const { around, stdout, stderr } = screens(isTTY);
-    const printer = new RunPrinter(around, false);
+    const { context, stdout, stderr } = screens(isTTY);
+    const printer = new RunPrinter(context, false);
     printer.print([delta('half')]);
     for (const word of ['lost', 'back']) {
       printer.makeRoom();
@@ -176,7 +176,7 @@ describe('a key that is refused', () => {
 
 describe('polypod ls', () => {
   it('marks archived sessions, and explains an empty list', async () => {
-    const { polypod: run } = await site();
+    const { polypod: run } = await cliFixture();
     expect((await run('ls')).stderr).toContain('no sessions; polypod run starts one');
     const id = (await run('new', '--name', 'old')).stdout.trim();
     expect((await run('ls', '--search', 'nowhere')).stderr).toBe(

@@ -5,7 +5,7 @@ import { type ControlLink, openControlLink } from '../../src/control/index.ts';
 import { sessionsIn } from '../../src/pod/sessions.ts';
 import { dataPathsFrom, hostSocket, hostSockets } from '../../src/setup/index.ts';
 import { type Home, newHome } from './chat-fixture.ts';
-import { site } from './daemon.ts';
+import { cliFixture } from './daemon.ts';
 import { polypod, type Running, start } from './polypod.ts';
 
 const SOON = { timeout: 20_000 };
@@ -81,12 +81,12 @@ describe('a chat that hosts its session itself', () => {
 
 describe('the daemon', () => {
   it('removes the sockets of killed processes when it starts, and keeps those in use', async () => {
-    const here = await site();
-    const [killed, living] = [await owner(here), await owner(here)];
+    const fixture = await cliFixture();
+    const [killed, living] = [await owner(fixture), await owner(fixture)];
     killed.child.kill('SIGKILL');
     await killed.finished;
-    await here.serve();
-    expect(socketsOf(here)).toEqual([`${living.child.pid}.sock`]);
+    await fixture.serve();
+    expect(socketsOf(fixture)).toEqual([`${living.child.pid}.sock`]);
   });
 });
 

@@ -6,7 +6,7 @@ import { PodClient, type PodLine } from '../../src/client/index.ts';
 import { type Row, sessionsIn } from '../../src/pod/sessions.ts';
 import { dataPathsFrom, hostSocket } from '../../src/setup/index.ts';
 import { has, type Home, isIdle, newHome, openChat, submit, shellIn, startIn } from './chat-fixture.ts';
-import { site } from './daemon.ts';
+import { cliFixture } from './daemon.ts';
 import { polypod, type Running, start } from './polypod.ts';
 import { screens } from './screens.ts';
 import { hasTmux } from '../terminal/tmux.ts';
@@ -52,10 +52,10 @@ async function owner({ env }: Pick<Home, 'env'>, ...options: readonly string[]):
 /** Where a chat of this home finds a session that another process has open. */
 async function joined({ env }: Pick<Home, 'env'>): Promise<PodLocation> {
   const found = ownerOf(await onlySession({ env }), dataPathsFrom(env));
-  const place = found && (await hostInOtherProcess(found, { ...screens(false).around, env }));
-  if (place === undefined) throw new Error('no process has the session open');
-  onTestFinished(() => place.close());
-  return place;
+  const location = found && (await hostInOtherProcess(found, { ...screens(false).context, env }));
+  if (location === undefined) throw new Error('no process has the session open');
+  onTestFinished(() => location.close());
+  return location;
 }
 
 describe('a chat that joins a session of another process', () => {
@@ -82,11 +82,11 @@ describe('a chat that joins a session of another process', () => {
   test('clears a setting of the pod', async () => {
     const home = newHome();
     await owner(home, '--thinking', 'high');
-    const place = await joined(home);
-    const pod = await place.open((await onlySession(home)).id);
+    const location = await joined(home);
+    const pod = await location.open((await onlySession(home)).id);
     await pod.handle(
       { type: 'configure', set: { mode: 'read-only' }, clear: ['name', 'thinking'] },
-      place.me,
+      location.me,
     );
     const { value } = await pod.watch().next();
     const { name, thinking, mode } = value?.type === 'snapshot' ? value.snapshot.settings : {};
@@ -97,8 +97,8 @@ describe('a chat that joins a session of another process', () => {
   test('resolves a model name in that process', async () => {
     const home = newHome();
     await owner(home);
-    const place = await joined(home);
-    expect(await place.model('offline')).toEqual({ provider: 'sim', modelId: 'offline' });
+    const location = await joined(home);
+    expect(await location.model('offline')).toEqual({ provider: 'sim', modelId: 'offline' });
   });
 
   test('finds it by the socket path of the pod, too', async () => {
@@ -114,10 +114,10 @@ describe('a chat that joins a session of another process', () => {
   });
 
   test('continues in the daemon when that process ends', async () => {
-    const here = await site();
-    await here.serve();
-    const first = await owner(here);
-    const guest = start(['attach', 'owned'], here.env);
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const first = await owner(fixture);
+    const guest = start(['attach', 'owned'], fixture.env);
     await guest.waitForOutput('first-answer');
     first.child.kill('SIGKILL');
     await guest.waitForOutput('reconnected');

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { agentSite } from '../protocols/tasks/binary.ts';
+import { agentFixture } from '../protocols/tasks/binary.ts';
 import { textAnswer } from './daemon.ts';
 
 interface Listed {
@@ -14,10 +14,10 @@ interface Listed {
 
 describe('polypod keys', () => {
   it('prints a new key once, stores only its hash, lists and revokes it', async () => {
-    const here = await agentSite();
-    const file = join(here.dataDirectory, 'tasks/keys.json');
-    expect(await here.polypod('keys', 'list')).toMatchObject({ code: 0, stdout: '' });
-    const created = await here.polypod(
+    const fixture = await agentFixture();
+    const file = join(fixture.dataDirectory, 'tasks/keys.json');
+    expect(await fixture.polypod('keys', 'list')).toMatchObject({ code: 0, stdout: '' });
+    const created = await fixture.polypod(
       'keys',
       'create',
       '--owner',
@@ -38,7 +38,7 @@ describe('polypod keys', () => {
     expect(kept).toContain(id);
     expect(kept).not.toContain(key.slice(`ppk_${id}_`.length));
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
-    const { stdout } = await here.polypod('keys', 'list');
+    const { stdout } = await fixture.polypod('keys', 'list');
     expect(stdout).toMatch(
       new RegExp(
         `^id +owner +scopes +age +used +state +limits\\n${id} +ci +submit,read,approve +\\d+ s +never +good *\\n$`,
@@ -55,33 +55,33 @@ describe('polypod keys', () => {
       'pod',
       '--json',
     ];
-    const { stdout: json } = await here.polypod('keys', 'create', ...more);
+    const { stdout: json } = await fixture.polypod('keys', 'create', ...more);
     expect(JSON.parse(json)).toEqual({
       id: expect.any(String),
       key: expect.stringMatching(/^ppk_/),
       owner: 'ada',
       scopes: ['submit', 'read'],
       createdAt: expect.any(String),
-      limits: { mode: 'read-only', directories: [here.project], models: ['a/b'] },
+      limits: { mode: 'read-only', directories: [fixture.project], models: ['a/b'] },
       grants: ['pod'],
     });
-    expect(await here.polypod('keys', 'revoke', id)).toMatchObject({
+    expect(await fixture.polypod('keys', 'revoke', id)).toMatchObject({
       code: 0,
       stderr: `polypod keys: ${id} of ci is revoked; its tasks are cancelled\n`,
     });
-    const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
+    const all = JSON.parse((await fixture.polypod('keys', 'list', '--json')).stdout) as Listed[];
     expect(all.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true, false]);
     expect(JSON.stringify(all)).not.toContain('hash');
-    expect((await here.polypod('keys', 'list')).stdout).toMatch(/revoked \d+ s ago/);
+    expect((await fixture.polypod('keys', 'list')).stdout).toMatch(/revoked \d+ s ago/);
   });
 
   it('apply immediately to a running agent, and a revoked key ends its streams', async () => {
-    const here = await agentSite([textAnswer('Hello.'), textAnswer('Again.')]);
-    await here.agent();
-    const own = here.client();
+    const fixture = await agentFixture([textAnswer('Hello.'), textAnswer('Again.')]);
+    await fixture.agent();
+    const own = fixture.client();
     await own.done(await own.submit());
-    const key = await here.newKey('--owner', 'ada', '--scope', 'read');
-    const reader = here.client(key);
+    const key = await fixture.newKey('--owner', 'ada', '--scope', 'read');
+    const reader = fixture.client(key);
     expect((await reader.get('/tasks')).status).toBe(200);
     expect((await reader.post('/submit_task', {})).status).toBe(403);
     const [stream, kept] = await Promise.all([
@@ -89,7 +89,7 @@ describe('polypod keys', () => {
       own.events('/sessions/s1/events'),
     ]);
     await Promise.all([stream.waitFor('snapshot'), kept.waitFor('snapshot')]);
-    expect((await here.polypod('keys', 'revoke', key.split('_')[1] ?? '')).code).toBe(0);
+    expect((await fixture.polypod('keys', 'revoke', key.split('_')[1] ?? '')).code).toBe(0);
     // Nobody asks for anything in between: the agent notices by itself.
     await stream.ended;
     expect(stream.received.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
@@ -99,22 +99,22 @@ describe('polypod keys', () => {
   });
 
   it('are not lost when many processes change them at once', async () => {
-    const here = await agentSite();
-    const first = await here.newKey('--owner', 'first');
+    const fixture = await agentFixture();
+    const first = await fixture.newKey('--owner', 'first');
     const names = Array.from({ length: 8 }, (_, at) => `owner-${at}`);
     await Promise.all([
-      ...names.map((name) => here.newKey('--owner', name)),
-      here.polypod('keys', 'revoke', first.split('_')[1] ?? ''),
+      ...names.map((name) => fixture.newKey('--owner', name)),
+      fixture.polypod('keys', 'revoke', first.split('_')[1] ?? ''),
     ]);
-    const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
+    const all = JSON.parse((await fixture.polypod('keys', 'list', '--json')).stdout) as Listed[];
     expect(all.map(({ owner }) => owner).toSorted()).toEqual(['first', ...names]);
     expect(all.find(({ owner }) => owner === 'first')).toHaveProperty('revokedAt');
-    expect(readdirSync(join(here.dataDirectory, 'tasks'))).toEqual(['keys.json']);
+    expect(readdirSync(join(fixture.dataDirectory, 'tasks'))).toEqual(['keys.json']);
   });
 
   it('reject invalid arguments with the next step, and change nothing', async () => {
-    const here = await agentSite();
-    const key = await here.newKey();
+    const fixture = await agentFixture();
+    const key = await fixture.newKey();
     const id = key.split('_')[1] ?? '';
     for (const [args, message] of [
       [['create', '--scope', 'write'], '--scope cannot be "write": one of submit, read, approve, admin'],
@@ -124,12 +124,12 @@ describe('polypod keys', () => {
       [['make'], 'the action must be create, list, rotate or revoke'],
       [[], 'the action must be create, list, rotate or revoke'],
     ] as const) {
-      const { code, stderr } = await here.polypod('keys', ...args);
+      const { code, stderr } = await fixture.polypod('keys', ...args);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     }
-    const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
+    const all = JSON.parse((await fixture.polypod('keys', 'list', '--json')).stdout) as Listed[];
     expect(all).toHaveLength(1);
     expect(all[0]).not.toHaveProperty('revokedAt');
-    expect(existsSync(here.keyFile)).toBe(false);
+    expect(existsSync(fixture.keyFile)).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { messageOf } from '../../src/base/index.ts';
-import { call, textAnswer, type Site, site } from './daemon.ts';
+import { call, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { polypod } from './polypod.ts';
 
 const ADA = { by: 'ada', door: 'test' };
@@ -17,12 +17,22 @@ async function kept(
     textAnswer('Still.'),
   ],
 ) {
-  const place = await site(script);
-  await place.polypod('run', '-q', '-C', place.project, '-m', 'anthropic/x', '-n', 'kept', 'What is here?');
-  const directory = join(place.dataDirectory, 'sessions');
+  const fixture = await cliFixture(script);
+  await fixture.polypod(
+    'run',
+    '-q',
+    '-C',
+    fixture.project,
+    '-m',
+    'anthropic/x',
+    '-n',
+    'kept',
+    'What is here?',
+  );
+  const directory = join(fixture.dataDirectory, 'sessions');
   const file = join(directory, readdirSync(directory).find((name) => name.endsWith('.jsonl')) ?? '');
   const bytes = readFileSync(file);
-  return { ...place, directory, file, bytes, lines: bytes.toString().split(/(?<=\n)/) };
+  return { ...fixture, directory, file, bytes, lines: bytes.toString().split(/(?<=\n)/) };
 }
 
 function flipped(bytes: Buffer, at: number): Buffer {
@@ -32,7 +42,7 @@ function flipped(bytes: Buffer, at: number): Buffer {
 }
 
 /** What the doctor says of the session files. */
-async function findings(run: Site['polypod']): Promise<readonly object[]> {
+async function findings(run: CliFixture['polypod']): Promise<readonly object[]> {
   const all = JSON.parse((await run('doctor', '--json')).stdout) as { check: string }[];
   return all.filter(({ check }) => check === 'sessions');
 }
@@ -125,21 +135,21 @@ describe('polypod log repair', () => {
   });
 
   it('fails while the session is open', async () => {
-    const place = await kept();
-    const daemon = await place.serve();
-    const id = /([^/]+)\.jsonl$/.exec(place.file)?.[1] ?? '';
-    await (await place.pod(id)).handle({ type: 'configure', set: { archived: false } }, ADA);
-    const bytes = readFileSync(place.file);
-    writeFileSync(place.file, flipped(bytes, 400));
+    const fixture = await kept();
+    const daemon = await fixture.serve();
+    const id = /([^/]+)\.jsonl$/.exec(fixture.file)?.[1] ?? '';
+    await (await fixture.pod(id)).handle({ type: 'configure', set: { archived: false } }, ADA);
+    const bytes = readFileSync(fixture.file);
+    writeFileSync(fixture.file, flipped(bytes, 400));
     for (const options of [[], ['--dry-run']]) {
-      const { code, stderr } = await place.polypod('log', 'repair', ...options, 'kept');
+      const { code, stderr } = await fixture.polypod('log', 'repair', ...options, 'kept');
       expect(code).toBe(2);
       expect(stderr).toMatch(/is open in process \d+\. Use it there, or end that process\./);
     }
-    expect(readFileSync(place.file)).toEqual(flipped(bytes, 400));
+    expect(readFileSync(fixture.file)).toEqual(flipped(bytes, 400));
     daemon.child.kill('SIGTERM');
     await daemon.finished;
-    expect((await place.polypod('log', 'repair', 'kept')).code).toBe(0);
+    expect((await fixture.polypod('log', 'repair', 'kept')).code).toBe(0);
   });
 
   it('reports files that it cannot repair, and missing arguments', async () => {
@@ -166,8 +176,8 @@ describe('polypod log repair', () => {
 
 describe('a damaged session file', () => {
   it('is changed by no command or door, and all report the line and the repair', async () => {
-    const place = await kept();
-    const { file, lines, project, env } = place;
+    const fixture = await kept();
+    const { file, lines, project, env } = fixture;
     const damaged = Buffer.from(lines.filter((_, at) => at !== 5).join(''));
     writeFileSync(file, damaged);
     const id = /([^/]+)\.jsonl$/.exec(file)?.[1] ?? '';
@@ -179,7 +189,7 @@ describe('a damaged session file', () => {
       ['--mode', 'rpc', '--session', file],
       ['--mode', 'rpc', '--fork', id],
     ];
-    for (const command of commands) answers.set(command.join(' '), await outputOf(place, command));
+    for (const command of commands) answers.set(command.join(' '), await outputOf(fixture, command));
     const requests = [
       { id: 's', type: 'switch_session', sessionPath: file },
       { id: 'g', type: 'get_state' },
@@ -190,17 +200,17 @@ describe('a damaged session file', () => {
     // The door goes on with the session it had.
     expect(inProcess.stdout).toContain('"id":"g","type":"response","command":"get_state","success":true');
 
-    await place.serve();
+    await fixture.serve();
     for (const command of [
       ...commands,
       ['attach', '--plain', 'kept'],
       ['sessions', 'continue', 'kept', 'Go on'],
     ])
-      answers.set(`daemon: ${command.join(' ')}`, await outputOf(place, command));
+      answers.set(`daemon: ${command.join(' ')}`, await outputOf(fixture, command));
     answers.set('daemon: switch_session', (await polypod(['--mode', 'rpc'], { env, input })).stdout);
-    const pod = await place.pod(id);
+    const pod = await fixture.pod(id);
     answers.set('pod', await pod.handle({ type: 'cancel' }, ADA).then(String, messageOf));
-    answers.set('hld', await hld(join(place.home, '.humanlayer/daemon.sock'), id));
+    answers.set('hld', await hld(join(fixture.home, '.humanlayer/daemon.sock'), id));
 
     const wrong = [...answers].filter(
       ([, text]) =>
@@ -211,11 +221,11 @@ describe('a damaged session file', () => {
     );
     expect(wrong).toEqual([]);
     expect(readFileSync(file)).toEqual(damaged);
-    expect(readdirSync(place.directory)).toEqual([`${id}.jsonl`]);
+    expect(readdirSync(fixture.directory)).toEqual([`${id}.jsonl`]);
   });
 });
 
-async function outputOf({ env }: Site, command: readonly string[]): Promise<string> {
+async function outputOf({ env }: CliFixture, command: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await polypod(command, { env });
   return code === 0 ? `it went on: ${stdout}${stderr}` : stdout + stderr;
 }

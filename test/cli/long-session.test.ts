@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { arrayOf } from '../../src/base/index.ts';
 import { sealRecords } from '../../src/store/index.ts';
 import { Program } from '../protocols/rpc/program.ts';
-import { textAnswer, site } from './daemon.ts';
+import { textAnswer, cliFixture } from './daemon.ts';
 import { polypod } from './polypod.ts';
 
 const ID = '0198a000-0000-7000-8000-000000000001';
@@ -56,8 +56,8 @@ function longSession(cwd: string): Buffer {
 
 describe('a session of 20,000 entries', () => {
   it('works with every command and door', async () => {
-    const place = await site([textAnswer('Rpc.'), textAnswer('A summary.'), textAnswer('Chat.')]);
-    const { dataDirectory, env, home, project } = place;
+    const fixture = await cliFixture([textAnswer('Rpc.'), textAnswer('A summary.'), textAnswer('Chat.')]);
+    const { dataDirectory, env, home, project } = fixture;
     const directory = join(dataDirectory, 'sessions');
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const file = join(directory, `${ID}.jsonl`);
@@ -66,9 +66,9 @@ describe('a session of 20,000 entries', () => {
     const before = bytes.indexOf('\n', 5000) + 1;
     const after = bytes.indexOf('\n', before) + 1;
     writeFileSync(file, Buffer.concat([bytes.subarray(0, before), bytes.subarray(after)]), { mode: 0o600 });
-    expect(await place.polypod('log', 'repair', file)).toMatchObject({ code: 0 });
+    expect(await fixture.polypod('log', 'repair', file)).toMatchObject({ code: 0 });
 
-    const daemon = await place.serve();
+    const daemon = await fixture.serve();
     const rpc = new Program(['--session', file], env);
     expect(arrayOf((await rpc.get('get_messages')).messages).length).toBeGreaterThan(ENTRIES - 3);
     await rpc.get('get_tree');
@@ -82,7 +82,7 @@ describe('a session of 20,000 entries', () => {
     await rpc.get('branch', { entryId: '00004001' });
     await rpc.end();
 
-    const chat = await place.polypod('chat', '--plain', '--resume', ID, 'hello');
+    const chat = await fixture.polypod('chat', '--plain', '--resume', ID, 'hello');
     expect(chat).toMatchObject({ code: 0, stdout: expect.stringContaining('Chat.') });
     expect(await polypod(['attach', '--plain', ID], { env })).toMatchObject({ code: 0 });
     expect(daemon.output().stderr).not.toMatch(/ (?:warn|error) /);

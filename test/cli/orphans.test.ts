@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { survivorsOf, token } from '../tools/survivors.ts';
-import { call, textAnswer, site, type Site } from './daemon.ts';
+import { call, textAnswer, cliFixture, type CliFixture } from './daemon.ts';
 import { type Running, start, USERS, type User } from './polypod.ts';
 
 /** Ways in which a command hides from the process that started it. */
@@ -17,13 +17,13 @@ const PLAIN = 'permissions: { mode: full-access, isolate_commands: off }\n';
 
 /** A program whose agent runs the command, once the command's processes are there. */
 async function running(
-  here: Site,
+  fixture: CliFixture,
   args: readonly string[],
   mark: string,
   user: User,
   input?: string,
 ): Promise<Running> {
-  const host = start(args, { ...here.env, POLYPOD_MODEL: 'anthropic/x' }, user);
+  const host = start(args, { ...fixture.env, POLYPOD_MODEL: 'anthropic/x' }, user);
   if (input === undefined) host.child.stdin.end();
   else host.child.stdin.write(input);
   await expect.poll(() => survivorsOf(mark).length).toBeGreaterThan(1);
@@ -40,9 +40,9 @@ describe.each(['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
     ])('of polypod %s', async (_, args, input) => {
       const mark = token();
       const [, commandFor] = TREES[1] ?? ['', () => ''];
-      const here = await site([call('bash', { command: commandFor(mark) }), textAnswer('x')]);
-      here.configure(PLAIN);
-      const host = await running(here, args, mark, {}, input);
+      const fixture = await cliFixture([call('bash', { command: commandFor(mark) }), textAnswer('x')]);
+      fixture.configure(PLAIN);
+      const host = await running(fixture, args, mark, {}, input);
       host.child.kill(signal);
       await host.finished;
       expect(survivorsOf(mark)).toEqual([]);
@@ -53,9 +53,9 @@ describe.each(['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
 it('a second signal exits at once, and also leaves no tool process', async () => {
   const mark = token();
   const command = `trap '' TERM; (env -i sleep ${mark} &); sleep ${mark}`;
-  const here = await site([call('bash', { command }), textAnswer('x')]);
-  here.configure(PLAIN);
-  const host = await running(here, ['run', 'Go'], mark, {});
+  const fixture = await cliFixture([call('bash', { command }), textAnswer('x')]);
+  fixture.configure(PLAIN);
+  const host = await running(fixture, ['run', 'Go'], mark, {});
   host.child.kill('SIGHUP');
   host.child.kill('SIGHUP');
   await host.finished;
@@ -64,10 +64,13 @@ it('a second signal exits at once, and also leaves no tool process', async () =>
 
 it('serve continues after SIGHUP and leaves no tool process when it ends', async () => {
   const mark = token();
-  const here = await site([call('bash', { command: `sleep ${mark} & sleep ${mark}` }), textAnswer('x')]);
-  here.configure(`${PLAIN}shutdown_grace: 10ms\n`);
-  const daemon = await here.serve();
-  const client = await running(here, ['run', 'Go'], mark, {});
+  const fixture = await cliFixture([
+    call('bash', { command: `sleep ${mark} & sleep ${mark}` }),
+    textAnswer('x'),
+  ]);
+  fixture.configure(`${PLAIN}shutdown_grace: 10ms\n`);
+  const daemon = await fixture.serve();
+  const client = await running(fixture, ['run', 'Go'], mark, {});
   daemon.child.kill('SIGHUP');
   await daemon.waitForOutput('configuration reloaded');
   expect(survivorsOf(mark)).not.toEqual([]);
@@ -85,39 +88,42 @@ describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
     ...trees.map(([name, command]) => [name, command, PLAIN] as const),
   ])('is ended at the next start, and its result says so (%s)', async (_name, commandFor, config) => {
     const mark = token();
-    const here = await site([call('bash', { command: commandFor(mark) }), textAnswer('Back.')], user);
-    here.configure(config);
-    const host = await running(here, ['run', 'Go'], mark, user);
+    const fixture = await cliFixture(
+      [call('bash', { command: commandFor(mark) }), textAnswer('Back.')],
+      user,
+    );
+    fixture.configure(config);
+    const host = await running(fixture, ['run', 'Go'], mark, user);
     host.child.kill('SIGKILL');
     await host.finished;
     expect(survivorsOf(mark)).not.toEqual([]);
-    const [session] = JSON.parse((await here.polypod('ls', '--json')).stdout) as { id: string }[];
-    await here.serve();
+    const [session] = JSON.parse((await fixture.polypod('ls', '--json')).stdout) as { id: string }[];
+    await fixture.serve();
     expect(survivorsOf(mark)).toEqual([]);
-    expect((await here.polypod('run', '--resume', session?.id ?? '', 'And now?')).code).toBe(0);
-    const asked = JSON.stringify(here.sim.requests.at(-1)?.body);
+    expect((await fixture.polypod('run', '--resume', session?.id ?? '', 'And now?')).code).toBe(0);
+    const asked = JSON.stringify(fixture.sim.requests.at(-1)?.body);
     expect(asked).toContain('was killed while the command ran; the command’s processes were ended: ');
     expect(asked).toContain(`sleep ${mark}`);
-    expect(readdirSync(join(here.dataDirectory, 'commands'))).toEqual([]);
+    expect(readdirSync(join(fixture.dataDirectory, 'commands'))).toEqual([]);
     expect(controlGroupsOf(host.child.pid)).toEqual([]);
   });
 });
 
 it('a process that reuses a recorded pid is not ended', async () => {
-  const here = await site();
-  const bystander = start(['sim', '--port', '0'], here.env);
-  await bystander.waitForOutput('http');
+  const fixture = await cliFixture();
+  const unrelated = start(['sim', '--port', '0'], fixture.env);
+  await unrelated.waitForOutput('http');
   const { CommandLedger } = await import('../../src/tools/index.ts');
   const { thisProcess } = await import('../../src/store/index.ts');
-  const directory = join(here.dataDirectory, 'commands');
+  const directory = join(fixture.dataDirectory, 'commands');
   const dead = { ...thisProcess(), startedAt: '1' };
   const ledger = new CommandLedger(directory, dead);
   const record = { mark: crypto.randomUUID(), command: 'sleep 1', pipes: [] };
-  ledger.open({ podId: 'p', callId: 'c' }, record).started({ pid: bystander.child.pid ?? 0, start: 1 });
-  const daemon = await here.serve();
+  ledger.open({ podId: 'p', callId: 'c' }, record).started({ pid: unrelated.child.pid ?? 0, start: 1 });
+  const daemon = await fixture.serve();
   expect(daemon.output().stderr).toContain('a command outlived');
-  expect(bystander.child.exitCode).toBeNull();
-  process.kill(bystander.child.pid ?? 0, 0);
+  expect(unrelated.child.exitCode).toBeNull();
+  process.kill(unrelated.child.pid ?? 0, 0);
 });
 
 /** The control groups that a process made for its commands and that still exist. */

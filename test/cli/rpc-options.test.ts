@@ -11,8 +11,8 @@ describe('the command line of RPC mode', () => {
     ['--mode json', false],
     ['run --mode rpc', false],
     ['', false],
-  ])('is recognised: %s', (line, isMeant) => {
-    expect(isRpcMode(line.split(' '))).toBe(isMeant);
+  ])('is recognised: %s', (line, expected) => {
+    expect(isRpcMode(line.split(' '))).toBe(expected);
   });
 
   it('accepts texts that begin with a dash, and values after an equals sign', () => {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
-import { agentSite } from '../protocols/tasks/binary.ts';
+import { agentFixture } from '../protocols/tasks/binary.ts';
 import type { Client } from '../protocols/tasks/fixture.ts';
 
 const command = (sessionId: string, userPrompt: string, more: JsonObject = {}): JsonObject => ({
@@ -26,15 +26,15 @@ describe('a rule made with "always" (built program)', () => {
   it('belongs to the owner and the directory, and to the call that was executed', {
     timeout: BUSY_MS,
   }, async () => {
-    const here = await agentSite();
-    const other = join(here.home, 'other');
+    const fixture = await agentFixture();
+    const other = join(fixture.home, 'other');
     mkdirSync(other);
-    await here.agent();
+    await fixture.agent();
     const newKey = async (owner: string): Promise<Client> =>
-      here.client(
-        await here.newKey(
+      fixture.client(
+        await fixture.newKey(
           ...['--owner', owner, '--scope', 'submit,read,approve'],
-          ...['--directory', here.project, '--directory', other],
+          ...['--directory', fixture.project, '--directory', other],
         ),
       );
     const [ada, bob] = [await newKey('one'), await newKey('two')];
@@ -58,54 +58,54 @@ describe('a rule made with "always" (built program)', () => {
     const updated = JSON.stringify({ command: 'node -e 1 second' });
     await approve(ada, 's1', { updatedArguments: updated });
     await ada.done(taskId);
-    const kept = JSON.parse((await here.polypod('rules', 'list', '--json')).stdout) as Kept[];
+    const kept = JSON.parse((await fixture.polypod('rules', 'list', '--json')).stdout) as Kept[];
     expect(kept).toMatchObject([
-      { owner: 'one', directory: here.project, rule: { command: 'node -e 1 second', exact: true } },
+      { owner: 'one', directory: fixture.project, rule: { command: 'node -e 1 second', exact: true } },
     ]);
     await ada.done(await ada.submit(command('s2', 'node -e 1 second')));
     await asks(ada, command('s3', 'node -e "process.exitCode = 1" first'));
 
     // Not for other owners, not for the local user, not in other directories.
     await asks(bob, command('s1', 'node -e 1 second'));
-    await asks(here.client(), command('s1', 'node -e 1 second'));
+    await asks(fixture.client(), command('s1', 'node -e 1 second'));
     await asks(ada, command('s4', 'node -e 1 second', { context: { workingDirectory: other } }));
 
     // It is listed, recorded and removed, and a running agent knows.
     const id = kept[0]?.id ?? '';
-    expect((await here.polypod('rules', 'list')).stdout).toMatch(
-      new RegExp(`${id} +one +${here.project} +auto bash exactly node -e 1 second`),
+    expect((await fixture.polypod('rules', 'list')).stdout).toMatch(
+      new RegExp(`${id} +one +${fixture.project} +auto bash exactly node -e 1 second`),
     );
-    expect((await here.polypod('rules', 'rm', id)).stderr).toContain('removed auto bash');
+    expect((await fixture.polypod('rules', 'rm', id)).stderr).toContain('removed auto bash');
     await asks(ada, command('s5', 'node -e 1 second'));
-    const { stdout } = await here.polypod('audit', '--event', 'rule', '--json');
+    const { stdout } = await fixture.polypod('audit', '--event', 'rule', '--json');
     expect(
       stdout
         .trim()
         .split('\n')
         .map((line) => (JSON.parse(line) as JsonObject).event),
     ).toEqual(['rule.created', 'rule.removed']);
-    expect(await here.polypod('rules', 'rm', id)).toMatchObject({
+    expect(await fixture.polypod('rules', 'rm', id)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`there is no rule "${id}"; polypod rules list shows the ids`),
     });
   });
 
   it('of the local user does not apply to the owner of the task', async () => {
-    const here = await agentSite();
-    await here.agent();
-    const ada = here.client(await here.newKey('--owner', 'one', '--scope', 'submit,read,admin'));
+    const fixture = await agentFixture();
+    await fixture.agent();
+    const ada = fixture.client(await fixture.newKey('--owner', 'one', '--scope', 'submit,read,admin'));
     const taskId = await ada.submit(command('s1', 'node -e 1 local'));
     await ada.until(taskId, 'waiting_approval');
     const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
     const approvalId = body.approvals[0]?.approvalId ?? '';
     const { podId } = (await ada.get('/sessions/s1')).body;
-    const pod = await here.pod(String(podId));
+    const pod = await fixture.pod(String(podId));
     await pod.handle(
       { type: 'decide', approvalId, decision: 'approve', remember: 'always' },
       { by: 'ada', door: 'test' },
     );
     await ada.done(taskId);
-    const [kept] = JSON.parse((await here.polypod('rules', 'list', '--json')).stdout) as Kept[];
+    const [kept] = JSON.parse((await fixture.polypod('rules', 'list', '--json')).stdout) as Kept[];
     expect(kept).not.toHaveProperty('owner');
     const second = await ada.submit(command('s2', 'node -e 1 local'));
     await ada.until(second, 'waiting_approval');

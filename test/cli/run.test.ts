@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText, startSim } from '../../src/sim/index.ts';
 import { survivorsOf, token } from '../tools/survivors.ts';
-import { call, waitForEvent, isType, textAnswer, site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, cliFixture } from './daemon.ts';
 import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 
 /** A project, and a model that does what the script says. */
@@ -233,7 +233,11 @@ describe('polypod run', () => {
 
 describe('the session of a run', () => {
   it('is named on stderr, is listed, and can be resumed', async () => {
-    const { polypod: run, sim, project } = await site([textAnswer('Ada it is.'), textAnswer('You are Ada.')]);
+    const {
+      polypod: run,
+      sim,
+      project,
+    } = await cliFixture([textAnswer('Ada it is.'), textAnswer('You are Ada.')]);
     const first = await run('run', '-C', project, '-m', 'anthropic/x', '-n', 'names', 'I am Ada');
     const [, id = ''] = /^polypod: session ([0-9a-f-]{36})\n/.exec(first.stderr) ?? [];
     expect(id).not.toBe('');
@@ -248,7 +252,7 @@ describe('the session of a run', () => {
   });
 
   it('is not stored with --no-session', async () => {
-    const { polypod: run, project, dataDirectory } = await site([call('ls', {}), textAnswer('Gone.')]);
+    const { polypod: run, project, dataDirectory } = await cliFixture([call('ls', {}), textAnswer('Gone.')]);
     const { code, stdout, stderr } = await run(
       'run',
       '--no-session',
@@ -269,14 +273,14 @@ describe('the session of a run', () => {
     [['--resume', 'x', '-C', '.'], 'a session always continues in its own directory: omit --cwd'],
     [['--resume', 'x', '--name', 'y'], '--name is for a new session: leave out --resume'],
   ])('%j is refused', async (options, sentence) => {
-    const { polypod: run } = await site();
+    const { polypod: run } = await cliFixture();
     const { code, stdout, stderr } = await run('run', ...options, 'Go');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(sentence);
   });
 
   it('can be attached to while it runs in its own process', async () => {
-    const { env, home, project } = await site([call('bash', { command: 'sleep 60' })]);
+    const { env, home, project } = await cliFixture([call('bash', { command: 'sleep 60' })]);
     const running = start(
       ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'here', 'Go'],
       env,
@@ -298,7 +302,7 @@ describe('the session of a run', () => {
 
 /** A run in the daemon, in the middle of a call. */
 async function interrupted() {
-  const { env, serve, project } = await site([call('bash', { command: 'sleep 300' })]);
+  const { env, serve, project } = await cliFixture([call('bash', { command: 'sleep 300' })]);
   const daemon = await serve();
   const running = start(['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'], env);
   await running.waitForOutput('sleep 300');
@@ -308,7 +312,7 @@ async function interrupted() {
 describe('polypod run with a running daemon', () => {
   it('runs its agent in the daemon, with the same output and exit code', async () => {
     const script = [call('read', { path: 'a.txt' }), textAnswer('Read.')];
-    const { serve, polypod: run, project, link } = await site([...script, ...script]);
+    const { serve, polypod: run, project, link } = await cliFixture([...script, ...script]);
     writeFileSync(join(project, 'a.txt'), 'hello\n');
     const without = await run('run', '-C', project, '-m', 'anthropic/x', 'Look');
     await serve();
@@ -327,7 +331,7 @@ describe('polypod run with a running daemon', () => {
       polypod: run,
       project,
       sim,
-    } = await site([
+    } = await cliFixture([
       call('bash', { command: 'touch made' }),
       textAnswer('I may not.'),
       { ...textAnswer('x'), fault: { kind: '401' } },
@@ -345,15 +349,15 @@ describe('polypod run with a running daemon', () => {
   });
 
   it('reports that the daemon was stopped during the run', async () => {
-    const place = await site([call('bash', { command: 'sleep 300' })]);
-    place.configure('version: 1\nshutdown_grace: 0s\n');
-    await place.serve();
+    const fixture = await cliFixture([call('bash', { command: 'sleep 300' })]);
+    fixture.configure('version: 1\nshutdown_grace: 0s\n');
+    await fixture.serve();
     const running = start(
-      ['run', '-C', place.project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'],
-      place.env,
+      ['run', '-C', fixture.project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'],
+      fixture.env,
     );
     await running.waitForOutput('sleep 300');
-    expect((await place.polypod('stop')).code).toBe(0);
+    expect((await fixture.polypod('stop')).code).toBe(0);
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);
     expect(stderr).toMatch(
@@ -362,7 +366,13 @@ describe('polypod run with a running daemon', () => {
   });
 
   it('Ctrl-C cancels the run in the daemon', async () => {
-    const { env, serve, polypod: run, project, pod } = await site([call('bash', { command: 'sleep 300' })]);
+    const {
+      env,
+      serve,
+      polypod: run,
+      project,
+      pod,
+    } = await cliFixture([call('bash', { command: 'sleep 300' })]);
     await serve();
     const running = start(
       ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'long', 'Go'],
@@ -409,7 +419,7 @@ describe('polypod run with a running daemon', () => {
   });
 
   it('--offline, --sandbox and --no-session also work with a running daemon', async () => {
-    const { serve, polypod: run, project, link } = await site();
+    const { serve, polypod: run, project, link } = await cliFixture();
     await serve();
     const offline = await run('run', '-C', project, '--offline', '-q', 'Hello');
     expect(offline.stdout).toContain('I am a simulated model');
@@ -453,7 +463,7 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
   });
 
   it('closes a question that another client of the daemon has answered', async () => {
-    const { env, serve, project, pod } = await site([
+    const { env, serve, project, pod } = await cliFixture([
       call('bash', { command: 'touch made' }),
       textAnswer('Made.'),
     ]);

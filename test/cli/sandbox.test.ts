@@ -63,21 +63,21 @@ const HARMLESS = {
 
 const attack = (): readonly Answer[] => [call('bash', { command: 'node attack.mjs' }), textAnswer('Done.')];
 
-interface Ground {
+interface SandboxFixture {
   readonly home: string;
   readonly workspace: string;
   readonly env: Readonly<Record<string, string>> & { readonly HOME: string };
   /** Tells the attacker what there is now. */
-  readonly aim: () => readonly string[];
+  readonly writeTargets: () => readonly string[];
   readonly result: () => unknown;
 }
 
 /** A home directory of the user with a workspace in it, and a model that follows the script. */
-async function groundOf(
+async function sandboxFixture(
   identity: Identity,
   script: readonly Answer[],
   layout: (home: string) => { readonly workspace: string; readonly env?: Readonly<Record<string, string>> },
-): Promise<Ground> {
+): Promise<SandboxFixture> {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
   const canary = createServer((link) => link.destroy()).listen(0, '127.0.0.1');
@@ -109,7 +109,7 @@ async function groundOf(
     home,
     workspace,
     env,
-    aim: () => {
+    writeTargets: () => {
       const sockets = sh('find . -type s', home)
         .split('\n')
         .filter(Boolean)
@@ -170,7 +170,7 @@ async function connects(path: string): Promise<boolean> {
   });
 }
 
-const LAYOUTS: Readonly<Record<string, Parameters<typeof groundOf>[2]>> = {
+const LAYOUTS: Readonly<Record<string, Parameters<typeof sandboxFixture>[2]>> = {
   'a project below the home directory': (home) => ({ workspace: join(home, 'project') }),
   'the home directory, with sockets in the data directory and in ~/.humanlayer': (home) => ({
     workspace: home,
@@ -194,8 +194,8 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
   test.each(Object.entries(LAYOUTS))(
     'sees no socket, secret or own file of the daemon or of its own host in %s',
     async (_, layout) => {
-      const fileFacts = await groundOf(identity, [...attack(), ...attack()], layout);
-      const { env, workspace } = fileFacts;
+      const fixture = await sandboxFixture(identity, [...attack(), ...attack()], layout);
+      const { env, workspace } = fixture;
       const daemon = startAs(identity, ['serve', '--sandbox', '--json'], env, workspace);
       await until(daemon, '{"pid":');
       // A session with a name has a socket of its own.
@@ -204,27 +204,27 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
         stdout: expect.any(String),
         stderr: '',
       });
-      const sockets = fileFacts.aim();
+      const sockets = fixture.writeTargets();
       expect(sockets.length).toBeGreaterThan(2);
       expect(await connects(sockets[0] ?? '')).toBe(true);
       const inDaemon = await polypodAs(identity, ['run', '--headless', 'Go'], env, { cwd: workspace });
-      expect({ ...inDaemon, result: fileFacts.result() }).toMatchObject({ code: 0, result: HARMLESS });
+      expect({ ...inDaemon, result: fixture.result() }).toMatchObject({ code: 0, result: HARMLESS });
       const inProcess = await polypodAs(identity, ['run', '--sandbox', '--headless', 'Go'], env, {
         cwd: workspace,
       });
-      expect({ ...inProcess, result: fileFacts.result() }).toMatchObject({ code: 0, result: HARMLESS });
+      expect({ ...inProcess, result: fixture.result() }).toMatchObject({ code: 0, result: HARMLESS });
     },
   );
 
   test('is as limited in polypod hld and in --mode rpc', async () => {
-    const fileFacts = await groundOf(identity, [...attack(), ...attack()], (home) => ({
+    const fixture = await sandboxFixture(identity, [...attack(), ...attack()], (home) => ({
       workspace: join(home, 'p'),
     }));
-    const { env, workspace } = fileFacts;
+    const { env, workspace } = fixture;
     const socket = join(workspace, 'daemon.sock');
     const hld = startAs(identity, ['hld', '--sandbox', '--json', '--socket', socket], env, workspace);
     await until(hld, '{"pid":');
-    expect(fileFacts.aim()).toContain(socket);
+    expect(fixture.writeTargets()).toContain(socket);
     const client = await Client.open(socket);
     const subscriber = await Client.open(socket);
     subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
@@ -234,12 +234,12 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       working_dir: workspace,
     })) as Launched;
     await subscriber.waitForStatus(launched.session_id, 'completed');
-    expect(fileFacts.result()).toEqual(HARMLESS);
+    expect(fixture.result()).toEqual(HARMLESS);
     const rpc = startAs(identity, ['--mode', 'rpc', '--sandbox'], env, workspace);
     const done = until(rpc, '"type":"agent_end"');
     rpc.stdin.write('{"type":"prompt","id":"1","message":"Go"}\n');
     await done;
-    expect(fileFacts.result()).toEqual(HARMLESS);
+    expect(fixture.result()).toEqual(HARMLESS);
   });
 
   test('leaves nothing that other programs run later, and git init needs approval', async () => {
@@ -257,8 +257,8 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       'sh break.sh',
     ];
     const script = [...commands.map((command) => call('bash', { command })), textAnswer('Done.')];
-    const fileFacts = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
-    const { env, workspace } = fileFacts;
+    const fixture = await sandboxFixture(identity, script, (home) => ({ workspace: join(home, 'p') }));
+    const { env, workspace } = fixture;
     writeFileSync(join(workspace, 'package.json'), '{"name":"x","scripts":{"test":"true"}}\n');
     for (const [name, text] of Object.entries(scripts)) writeFileSync(join(workspace, name), `${text}\n`);
     sh('mkdir repo; git init -q repo', workspace);
@@ -295,8 +295,8 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       }),
       textAnswer('Done.'),
     ];
-    const fileFacts = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
-    const { env, home, workspace } = fileFacts;
+    const fixture = await sandboxFixture(identity, script, (home) => ({ workspace: join(home, 'p') }));
+    const { env, home, workspace } = fixture;
     writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
     sh('git init -q', workspace);
     giveTo(identity, home);

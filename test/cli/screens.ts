@@ -27,11 +27,11 @@ class Screen extends Writable {
   }
 }
 
-/** What a command finds around it when its output is a terminal, or a pipe. */
+/** The context of a command whose output is a terminal or a pipe. */
 export function screens(isTTY: boolean) {
   const [stdout, stderr] = [new Screen(isTTY), new Screen(isTTY)];
   const stdin = new PassThrough();
-  const around: Surroundings = {
+  const context: Surroundings = {
     stdin,
     stdout,
     stderr,
@@ -42,5 +42,5 @@ export function screens(isTTY: boolean) {
     onHangUp: () => {},
     onUncaught: () => {},
   };
-  return { around, stdin, stdout, stderr };
+  return { context, stdin, stdout, stderr };
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pidNamespace } from '../../src/tools/index.ts';
-import { call, textAnswer, type Site, site } from './daemon.ts';
+import { call, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { polypod, start, USERS, type User } from './polypod.ts';
 
 /**
@@ -17,7 +17,7 @@ const WALK = [
 ].join('; ');
 
 interface Keyed {
-  readonly here: Site;
+  readonly fixture: CliFixture;
   readonly env: Readonly<Record<string, string>>;
   readonly user: User;
   /** Fails if one of the secrets can be read in what the command found. */
@@ -26,28 +26,28 @@ interface Keyed {
 
 /** A home in which commands are not isolated: what is tested is that there is nothing to find. */
 async function keyed(user: User, config = 'permissions: { mode: full-access, isolate_commands: off }') {
-  const here = await site([call('bash', { command: WALK }), textAnswer('Done.')], user);
-  here.configure(`${config}\n`);
+  const fixture = await cliFixture([call('bash', { command: WALK }), textAnswer('Done.')], user);
+  fixture.configure(`${config}\n`);
   const secrets = [`sk-test-${randomUUID()}`, randomUUID(), randomUUID()];
   const [key = '', cloudSecret = '', ownKey = ''] = secrets;
   const env = {
-    ...here.env,
+    ...fixture.env,
     ANTHROPIC_API_KEY: key,
     AWS_SECRET_ACCESS_KEY: cloudSecret,
     POLYPOD_API_KEY: ownKey,
     POLYPOD_MODEL: 'anthropic/x',
   };
-  const expectNoKey = (directory = here.project): void => {
+  const expectNoKey = (directory = fixture.project): void => {
     const found = ['ppid.txt', 'all.txt'].map((name) => readFileSync(join(directory, name), 'latin1'));
     // The walk saw processes, or it would prove nothing.
     expect(found[1]).toContain('main.js');
     for (const text of found) for (const secret of secrets) expect(text).not.toContain(secret);
   };
-  return { here, env, user, expectNoKey } satisfies Keyed;
+  return { fixture, env, user, expectNoKey } satisfies Keyed;
 }
 
-async function runInDaemon({ here, env, user }: Keyed): Promise<void> {
-  const { code, stderr } = await polypod(['run', '-C', here.project, 'Go'], { env, user });
+async function runInDaemon({ fixture, env, user }: Keyed): Promise<void> {
+  const { code, stderr } = await polypod(['run', '-C', fixture.project, 'Go'], { env, user });
   expect(code, stderr).toBe(0);
 }
 
@@ -86,20 +86,20 @@ describe.each(USERS)('an approved command, as %s, finds no key in the processes 
 
   it('polypod agent start', async () => {
     const keys = await keyed(user);
-    await ready(['agent', 'start', '--foreground', '--port', '0', '--cwd', keys.here.project], keys);
+    await ready(['agent', 'start', '--foreground', '--port', '0', '--cwd', keys.fixture.project], keys);
     await runInDaemon(keys);
     keys.expectNoKey();
   });
 
   it('polypod run', async () => {
     const keys = await keyed(user);
-    await runInDaemon({ ...keys, env: { ...keys.env, POLYPOD_DATA_DIR: join(keys.here.home, 'own') } });
+    await runInDaemon({ ...keys, env: { ...keys.env, POLYPOD_DATA_DIR: join(keys.fixture.home, 'own') } });
     keys.expectNoKey();
   });
 
   it('polypod chat', async () => {
     const keys = await keyed(user);
-    const { stdout } = await polypod(['chat', '-C', keys.here.project], { ...keys, input: 'Go\n' });
+    const { stdout } = await polypod(['chat', '-C', keys.fixture.project], { ...keys, input: 'Go\n' });
     expect(stdout).toContain('Done.');
     keys.expectNoKey();
   });
@@ -114,7 +114,7 @@ describe.each(USERS)('an approved command, as %s, finds no key in the processes 
     );
     rpc.child.stdin.write('{"type":"prompt","id":"1","message":"Go"}\n');
     await rpc.waitForOutput('agent_end');
-    keys.expectNoKey(keys.here.home);
+    keys.expectNoKey(keys.fixture.home);
   });
 });
 
@@ -126,7 +126,7 @@ describe.runIf(isIsolated).each(USERS)('an isolated command, as %s,', (_, user) 
     const keys = await keyed(user, 'permissions: { mode: full-access }');
     await ready(['serve'], keys);
     await runInDaemon(keys);
-    const found = readFileSync(join(keys.here.project, 'all.txt'), 'latin1');
+    const found = readFileSync(join(keys.fixture.project, 'all.txt'), 'latin1');
     // Its own processes are there, so that the walk has worked.
     expect(found).toContain('POLYPOD_CALL=');
     expect(found).not.toContain('main.js');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { textContent } from '../../src/llm/index.ts';
 import { type Answer, generatedText } from '../../src/sim/index.ts';
-import { call, waitForEvent, isType, textAnswer, site, type Site } from './daemon.ts';
+import { call, waitForEvent, isType, textAnswer, cliFixture, type CliFixture } from './daemon.ts';
 import { polypod, temporaryDirectory } from './polypod.ts';
 
 const ADA = { by: 'ada', door: 'test' };
@@ -17,7 +17,7 @@ const logOf = (dataDirectory: string) => readFileSync(join(dataDirectory, 'logs/
 
 describe('polypod serve', () => {
   it('starts, appears in status, and stop waits for its end', async () => {
-    const { serve, polypod: run, dataDirectory } = await site();
+    const { serve, polypod: run, dataDirectory } = await cliFixture();
     const daemon = await serve();
     const { pid, socket } = JSON.parse(daemon.output().stdout) as { pid: number; socket: string };
     const status = await run('status');
@@ -38,7 +38,7 @@ describe('polypod serve', () => {
   });
 
   it('fails on a data directory in use, and names the other process', async () => {
-    const { serve, polypod: run, dataDirectory } = await site();
+    const { serve, polypod: run, dataDirectory } = await cliFixture();
     const first = await serve();
     const second = await run('serve');
     expect(second.code).toBe(2);
@@ -52,7 +52,7 @@ describe('polypod serve', () => {
   });
 
   it('runs in the background with --detach, and returns when it is ready', async () => {
-    const { polypod: run, home } = await site();
+    const { polypod: run, home } = await cliFixture();
     const other = join(home, 'other');
     const detached = await run('serve', '--detach', '--json', '--data-dir', other);
     const { pid } = JSON.parse(detached.stdout) as { pid: number };
@@ -71,7 +71,7 @@ describe('polypod serve', () => {
   });
 
   it('replaces a killed daemon: takes over its lock and socket', async () => {
-    const { serve, polypod: run } = await site();
+    const { serve, polypod: run } = await cliFixture();
     const killed = await serve();
     killed.child.kill('SIGKILL');
     await killed.finished;
@@ -84,7 +84,7 @@ describe('polypod serve', () => {
   });
 
   it('reports configuration errors with their line, and does not start', async () => {
-    const { configure, polypod: run, dataDirectory } = await site();
+    const { configure, polypod: run, dataDirectory } = await cliFixture();
     configure(
       'version: 1\ndoors:\n  pdo: true\nlimits: { runs: 0 }\nshutdown_grace: soon\nlog: { level: wran }\ndurability: ful\n',
     );
@@ -104,7 +104,7 @@ describe('polypod serve', () => {
   });
 
   it('rejects an unknown log level', async () => {
-    const { env } = await site();
+    const { env } = await cliFixture();
     const wrong = await polypod(['serve'], { env: { ...env, POLYPOD_LOG_LEVEL: 'loud' } });
     expect(wrong).toMatchObject({
       code: 2,
@@ -113,7 +113,7 @@ describe('polypod serve', () => {
   });
 
   it('fails if the data directory is a file', async () => {
-    const { polypod: run, home } = await site();
+    const { polypod: run, home } = await cliFixture();
     const file = join(home, 'file');
     writeFileSync(file, '');
     const { code, stderr } = await run('serve', '--data-dir', join(file, 'inside'));
@@ -124,7 +124,7 @@ describe('polypod serve', () => {
   });
 
   it.skipIf(process.getuid?.() === 0)('fails if the data directory is read-only', async () => {
-    const { polypod: run, home } = await site();
+    const { polypod: run, home } = await cliFixture();
     const directory = join(home, 'locked');
     mkdirSync(directory, { mode: 0o500 });
     const { code, stderr } = await run('serve', '--data-dir', join(directory, 'data'));
@@ -144,19 +144,19 @@ describe('polypod serve', () => {
   });
 
   it('reports pods whose socket paths are too long, and serves them without sockets', async () => {
-    const place = await site([textAnswer('Hello!')]);
-    const deep = join(place.home, 'x'.repeat(80 - place.home.length));
-    const daemon = await place.serve('--data-dir', deep);
+    const fixture = await cliFixture([textAnswer('Hello!')]);
+    const deep = join(fixture.home, 'x'.repeat(80 - fixture.home.length));
+    const daemon = await fixture.serve('--data-dir', deep);
     expect(daemon.output().stderr).toContain('pods have no sockets of their own here');
-    const { code, stdout } = await place.polypod('run', '--data-dir', deep, '-m', 'anthropic/x', 'Hi');
+    const { code, stdout } = await fixture.polypod('run', '--data-dir', deep, '-m', 'anthropic/x', 'Hi');
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello!\n' });
-    expect((await place.polypod('doctor', '--data-dir', deep)).stdout).toContain(
+    expect((await fixture.polypod('doctor', '--data-dir', deep)).stdout).toContain(
       'next: set POLYPOD_RUNTIME_DIR',
     );
   });
 
   it('does not open a door that the configuration disables', async () => {
-    const { configure, serve, polypod: run, link } = await site();
+    const { configure, serve, polypod: run, link } = await cliFixture();
     configure('doors: { pod: false }\n');
     await serve();
     expect((await run('status')).stdout).toContain('pod off');
@@ -165,7 +165,7 @@ describe('polypod serve', () => {
   });
 
   it('writes no secret to its log', async () => {
-    const { serve, dataDirectory, env, link } = await site();
+    const { serve, dataDirectory, env, link } = await cliFixture();
     const daemon = await serve('--log-level', 'debug');
     const control = await link();
     await expect(control.call(env.ANTHROPIC_API_KEY ?? '')).rejects.toThrow('there is no method');
@@ -183,17 +183,17 @@ describe('polypod serve', () => {
 
 describe('the metrics of a daemon', () => {
   it('count runs, and rejected requests by door', async () => {
-    const place = await site([call('ls', {}), textAnswer('Done.')]);
-    await place.serve();
-    const id = await newPod(place);
-    const agent = await place.pod(id);
+    const fixture = await cliFixture([call('ls', {}), textAnswer('Done.')]);
+    await fixture.serve();
+    const id = await newPod(fixture);
+    const agent = await fixture.pod(id);
     await agent.handle(prompt('Look'), ADA);
     await waitForEvent(agent, isType('run-end'));
-    const socket = connect(join(place.home, '.local/share/polypod/run/pods', `${id}.sock`));
+    const socket = connect(join(fixture.home, '.local/share/polypod/run/pods', `${id}.sock`));
     socket.end('nonsense\n');
     // It is answered, and so counted, before it is let go.
     for await (const _ of socket);
-    const { stdout } = await place.polypod('status', '--metrics');
+    const { stdout } = await fixture.polypod('status', '--metrics');
     for (const line of [
       'polypod_runs_started_total 1',
       'polypod_runs_ended_total{outcome="finished"} 1',
@@ -211,35 +211,35 @@ describe('the metrics of a daemon', () => {
 
 describe('a stopping daemon', () => {
   it('waits for a run that ends in time', async () => {
-    const place = await site([slow(20, 20)]);
-    const daemon = await place.serve();
-    const id = await writing(place);
+    const fixture = await cliFixture([slow(20, 20)]);
+    const daemon = await fixture.serve();
+    const id = await writing(fixture);
     daemon.child.kill('SIGTERM');
     expect((await daemon.finished).code).toBe(0);
-    expect(await lastRun(place, id)).toBe('finished');
+    expect(await lastRun(fixture, id)).toBe('finished');
   });
 
   it('interrupts a run that does not', async () => {
-    const place = await site([slow(5000, 50)]);
-    place.configure('shutdown_grace: 300ms\n');
-    const daemon = await place.serve();
-    const id = await writing(place);
+    const fixture = await cliFixture([slow(5000, 50)]);
+    fixture.configure('shutdown_grace: 300ms\n');
+    const daemon = await fixture.serve();
+    const id = await writing(fixture);
     daemon.child.kill('SIGTERM');
     expect((await daemon.finished).code).toBe(0);
-    expect(await lastRun(place, id)).toBe('cancelled');
+    expect(await lastRun(fixture, id)).toBe('cancelled');
   });
 
   it('keeps a run that waits for approval, and continues it after a restart', async () => {
-    const place = await site([call('bash', { command: 'touch made' }), textAnswer('Made.')]);
-    const { serve, pod, project } = place;
+    const fixture = await cliFixture([call('bash', { command: 'touch made' }), textAnswer('Made.')]);
+    const { serve, pod, project } = fixture;
     const daemon = await serve();
-    const id = await newPod(place, '--name', 'waiter');
+    const id = await newPod(fixture, '--name', 'waiter');
     const agent = await pod(id);
     await agent.handle(prompt('Make it'), ADA);
     await waitForEvent(agent, isType('approval-request'));
     daemon.child.kill('SIGTERM');
     expect((await daemon.finished).code).toBe(0);
-    const row = await listed(place, id);
+    const row = await listed(fixture, id);
     expect(row?.state).toBe('waiting');
     await serve();
     const again = await pod('waiter');
@@ -250,44 +250,44 @@ describe('a stopping daemon', () => {
   });
 
   it('answers requests while it stops, and rejects new work', async () => {
-    const place = await site([slow(5000, 50)]);
+    const fixture = await cliFixture([slow(5000, 50)]);
     // Until the test ends the run.
-    place.configure('shutdown_grace: 10m\n');
-    const daemon = await place.serve();
-    const other = await newPod(place);
-    const idle = await place.pod(other);
-    const busy = await place.pod(await writing(place));
+    fixture.configure('shutdown_grace: 10m\n');
+    const daemon = await fixture.serve();
+    const other = await newPod(fixture);
+    const idle = await fixture.pod(other);
+    const busy = await fixture.pod(await writing(fixture));
     daemon.child.kill('SIGTERM');
     await daemon.waitForOutput('stopping');
     await expect(idle.handle(prompt('More'), ADA)).rejects.toThrow('shutting down');
-    expect((await place.polypod('status')).stdout).toContain('daemon  draining');
+    expect((await fixture.polypod('status')).stdout).toContain('daemon  draining');
     await busy.handle({ type: 'cancel' }, ADA);
     expect((await daemon.finished).code).toBe(0);
-    expect(await lastRun(place, other)).toBe(undefined);
+    expect(await lastRun(fixture, other)).toBe(undefined);
   });
 });
 
 describe('a killed daemon', () => {
   it('marks its interrupted run after a restart', async () => {
-    const place = await site([slow(5000, 50)]);
-    const daemon = await place.serve();
-    const id = await writing(place);
+    const fixture = await cliFixture([slow(5000, 50)]);
+    const daemon = await fixture.serve();
+    const id = await writing(fixture);
     daemon.child.kill('SIGKILL');
     await daemon.finished;
-    expect(await listed(place, id)).toMatchObject({ state: 'interrupted' });
-    const back = await place.serve();
+    expect(await listed(fixture, id)).toMatchObject({ state: 'interrupted' });
+    const back = await fixture.serve();
     await back.waitForOutput('sessions were left unfinished');
-    expect(await listed(place, id)).toMatchObject({ state: 'idle', lastRun: { status: 'interrupted' } });
+    expect(await listed(fixture, id)).toMatchObject({ state: 'idle', lastRun: { status: 'interrupted' } });
   });
 });
 
 describe('SIGHUP', () => {
   it('makes the daemon reload its configuration for the next run of a loaded pod', async () => {
     const touch = call('bash', { command: 'touch made' });
-    const place = await site([touch, textAnswer('No.'), touch, textAnswer('Yes.')]);
-    const { configure, serve, pod, project } = place;
+    const fixture = await cliFixture([touch, textAnswer('No.'), touch, textAnswer('Yes.')]);
+    const { configure, serve, pod, project } = fixture;
     const daemon = await serve();
-    const agent = await pod(await newPod(place));
+    const agent = await pod(await newPod(fixture));
     await agent.handle(prompt('Make it'), ADA);
     const asked = await waitForEvent(agent, isType('approval-request'));
     if (asked.type !== 'approval-request') throw new Error('not asked');
@@ -304,7 +304,7 @@ describe('SIGHUP', () => {
   });
 
   it('reports what needs a restart, and an invalid file changes nothing', async () => {
-    const { configure, serve, dataDirectory, link } = await site();
+    const { configure, serve, dataDirectory, link } = await cliFixture();
     const daemon = await serve();
     configure(
       'permissions: { mode: read-only }\nlimits: { runs: 7 }\nmcp_servers: { x: { command: "true" } }\n',
@@ -334,7 +334,7 @@ describe('the control socket', () => {
     ['a pod there is not', '{"method":"watch","params":{"pod":"nobody"}}\n', 'not-found'],
     ['bytes that are no text', '\u00ff\u00fe{"method"\n', 'bad-request'],
   ])('answers %s with an error, and the next line as if nothing had been', async (_title, line, code) => {
-    const { serve, home } = await site();
+    const { serve, home } = await cliFixture();
     await serve();
     const socket = connect(join(home, '.local/share/polypod/run/daemon.sock'));
     socket.end(`${line}\n\n{"method":"status"}\n`, 'latin1');
@@ -349,10 +349,10 @@ describe('the control socket', () => {
   });
 
   it('hands a connection to the pod door if its first line names a pod, also one that is not loaded', async () => {
-    const place = await site([textAnswer('Hello!')]);
-    const { home } = place;
-    const id = await newPod(place, '--name', 'sleeper');
-    await place.serve();
+    const fixture = await cliFixture([textAnswer('Hello!')]);
+    const { home } = fixture;
+    const id = await newPod(fixture, '--name', 'sleeper');
+    await fixture.serve();
     const socket = connect(join(home, '.local/share/polypod/run/daemon.sock'));
     onTestFinished(() => void socket.destroy());
     socket.write(
@@ -371,14 +371,14 @@ describe('the control socket', () => {
 });
 
 /** A pod on the scripted model. */
-async function newPod({ polypod: run, project }: Site, ...args: readonly string[]): Promise<string> {
+async function newPod({ polypod: run, project }: CliFixture, ...args: readonly string[]): Promise<string> {
   return (await run('new', '-C', project, '-m', 'anthropic/x', ...args)).stdout.trim();
 }
 
 /** A pod that is in the middle of its answer. */
-async function writing(place: Site): Promise<string> {
-  const id = await newPod(place);
-  const agent = await place.pod(id);
+async function writing(fixture: CliFixture): Promise<string> {
+  const id = await newPod(fixture);
+  const agent = await fixture.pod(id);
   await agent.handle(prompt('Write'), ADA);
   await waitForEvent(agent, isType('block-delta'));
   return id;
@@ -391,11 +391,11 @@ interface Listed {
   readonly approvals: readonly { readonly approvalId: string }[];
 }
 
-async function listed({ polypod: run }: Site, id: string): Promise<Listed | undefined> {
+async function listed({ polypod: run }: CliFixture, id: string): Promise<Listed | undefined> {
   const rows = JSON.parse((await run('ls', '--json')).stdout) as readonly Listed[];
   return rows.find((row) => row.id === id);
 }
 
-async function lastRun(place: Site, id: string): Promise<string | undefined> {
-  return (await listed(place, id))?.lastRun?.status;
+async function lastRun(fixture: CliFixture, id: string): Promise<string | undefined> {
+  return (await listed(fixture, id))?.lastRun?.status;
 }

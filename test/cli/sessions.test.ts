@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { sealRecords } from '../../src/store/index.ts';
-import { call, textAnswer, site } from './daemon.ts';
+import { call, textAnswer, cliFixture } from './daemon.ts';
 import { start } from './polypod.ts';
 
 interface Listed {
@@ -70,7 +70,7 @@ function catalogueOf(
 
 describe('polypod new, ls and rm', () => {
   it.each(['without a daemon', 'with a daemon'])('create, list and remove sessions %s', async (how) => {
-    const { serve, polypod: run, project, dataDirectory } = await site();
+    const { serve, polypod: run, project, dataDirectory } = await cliFixture();
     if (how === 'with a daemon') await serve();
     const made = await run(
       'new',
@@ -112,7 +112,7 @@ describe('polypod new, ls and rm', () => {
   });
 
   it('accept a unique id prefix, and reject an ambiguous one', async () => {
-    const { polypod: run } = await site();
+    const { polypod: run } = await cliFixture();
     const first = (await run('new')).stdout.trim();
     const second = (await run('new')).stdout.trim();
     expect(await run('rm', first.slice(0, 3))).toMatchObject({
@@ -127,7 +127,7 @@ describe('polypod new, ls and rm', () => {
   });
 
   it('do not remove a session that another process has open', async () => {
-    const { env, polypod: run, project } = await site([call('bash', { command: 'sleep 60' })]);
+    const { env, polypod: run, project } = await cliFixture([call('bash', { command: 'sleep 60' })]);
     const running = start(
       ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'busy', 'Go'],
       env,
@@ -146,7 +146,7 @@ describe('polypod new, ls and rm', () => {
   });
 
   it('list a thousand sessions, each once, most recently changed first, and find one of them', async () => {
-    const { polypod: run, dataDirectory } = await site();
+    const { polypod: run, dataDirectory } = await cliFixture();
     const ids = catalogueOf(dataDirectory, 1000, (at) => ({
       archived: at % 10 === 0,
       ...(at === 77 ? { name: '日本語の名前' } : {}),
@@ -165,7 +165,7 @@ describe('polypod new, ls and rm', () => {
   });
 
   it('reject a catalogue of a newer version and do not change it', async () => {
-    const { polypod: run, dataDirectory } = await site();
+    const { polypod: run, dataDirectory } = await cliFixture();
     mkdirSync(dataDirectory, { recursive: true });
     const file = join(dataDirectory, 'catalogue.jsonl');
     writeFileSync(file, sealRecords([JSON.stringify({ type: 'catalogue', version: 2 })]));
@@ -177,7 +177,7 @@ describe('polypod new, ls and rm', () => {
 
 describe('polypod logs', () => {
   it('prints the events of a pod by number, and follows them', async () => {
-    const { env, polypod: run, project } = await site([textAnswer('One.'), textAnswer('Two.')]);
+    const { env, polypod: run, project } = await cliFixture([textAnswer('One.'), textAnswer('Two.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'talker', 'First');
     const all = (await run('logs', '--json', 'talker')).stdout
       .trimEnd()
@@ -203,7 +203,7 @@ describe('polypod logs', () => {
   });
 
   it('prints the log of the daemon, formatted or as JSON, and follows it', async () => {
-    const { env, serve, polypod: run } = await site();
+    const { env, serve, polypod: run } = await cliFixture();
     expect((await run('logs')).stderr).toContain('no daemon has logged anything');
     const daemon = await serve();
     const following = start(['logs', '-f'], env);
@@ -217,7 +217,7 @@ describe('polypod logs', () => {
 
 describe('polypod log verify', () => {
   it('finds damaged lines, and counts lines that cannot be verified', async () => {
-    const { polypod: run, project, dataDirectory } = await site([textAnswer('One.')]);
+    const { polypod: run, project, dataDirectory } = await cliFixture([textAnswer('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First');
     const good = await run('log', 'verify');
     expect(good).toMatchObject({
@@ -244,7 +244,7 @@ describe('polypod log verify', () => {
   });
 
   it('an unfinished last line is the result of a crash, not damage', async () => {
-    const { polypod: run, project, dataDirectory } = await site([textAnswer('One.')]);
+    const { polypod: run, project, dataDirectory } = await cliFixture([textAnswer('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', 'First');
     const [name = ''] = readdirSync(join(dataDirectory, 'sessions'));
     const file = join(dataDirectory, 'sessions', name);
@@ -255,7 +255,7 @@ describe('polypod log verify', () => {
   });
 
   it('explains its actions', async () => {
-    const { polypod: run } = await site();
+    const { polypod: run } = await cliFixture();
     expect(await run('log', 'check')).toMatchObject({
       code: 2,
       stderr:
@@ -266,7 +266,7 @@ describe('polypod log verify', () => {
 
 describe('polypod doctor', () => {
   it('reports no problem on a sound installation, and never prints a key', async () => {
-    const { polypod: run, env } = await site();
+    const { polypod: run, env } = await cliFixture();
     const { code, stdout } = await run('doctor');
     expect(code).toBe(0);
     expect(stdout).toContain('providers: a key is available for anthropic');
@@ -294,7 +294,7 @@ describe('polypod doctor', () => {
   });
 
   it('reports an invalid configuration and a missing key', async () => {
-    const { configure, polypod: run } = await site();
+    const { configure, polypod: run } = await cliFixture();
     configure('accounts: { work: { vendor: groq, key_env: NOWHERE } }\n');
     const { code, stdout } = await run('doctor');
     expect(code).toBe(0);
@@ -308,7 +308,7 @@ describe('polypod doctor', () => {
   });
 
   it('rebuilds the catalogue from the session files', async () => {
-    const { polypod: run, project, dataDirectory } = await site([textAnswer('One.')]);
+    const { polypod: run, project, dataDirectory } = await cliFixture([textAnswer('One.')]);
     await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First words');
     rmSync(join(dataDirectory, 'catalogue.jsonl'));
     const bad = await run('doctor');
@@ -325,7 +325,7 @@ describe('polypod doctor', () => {
 
 describe('polypod completion', () => {
   it.each(['bash', 'zsh', 'fish'])('%s knows every command and option', async (shell) => {
-    const { polypod: run } = await site();
+    const { polypod: run } = await cliFixture();
     const { code, stdout } = await run('completion', shell);
     expect(code).toBe(0);
     for (const word of [
@@ -342,7 +342,7 @@ describe('polypod completion', () => {
   });
 
   it('completes commands, options, choices and sessions in bash', async () => {
-    const { polypod: run, home, env } = await site();
+    const { polypod: run, home, env } = await cliFixture();
     await run('new', '-n', 'teapot');
     const script = join(home, 'completion.bash');
     writeFileSync(script, (await run('completion', 'bash')).stdout);
@@ -381,13 +381,13 @@ describe('polypod completion', () => {
     expect(complete('keys', 'list', key.slice(0, 4))).toEqual(['']);
     expect(complete('keys', 'revoke', 'rev')).toEqual(['']);
     // A name that two have means neither.
-    const twin = (await run('new', '-n', 'teapot')).stdout.trim();
+    const sameName = (await run('new', '-n', 'teapot')).stdout.trim();
     expect(complete('rm', 'tea')).toEqual(['']);
-    expect(complete('rm', twin)).toEqual([twin]);
+    expect(complete('rm', sameName)).toEqual([sameName]);
   });
 
   it('requires a shell', async () => {
-    const { polypod: run } = await site();
+    const { polypod: run } = await cliFixture();
     expect(await run('completion')).toMatchObject({
       code: 2,
       stderr: 'polypod completion: the shell is missing: polypod completion bash|zsh|fish\n',
@@ -405,7 +405,7 @@ describe('every command', () => {
   it.each(['serve', 'status', 'stop', 'ls', 'new', 'rm', 'logs', 'log', 'doctor'])(
     '%s shows its help, and says what it does not know',
     async (name) => {
-      const { polypod: run } = await site();
+      const { polypod: run } = await cliFixture();
       const help = await run(name, '--help');
       expect(help).toMatchObject({ code: 0, stderr: '' });
       expect(help.stdout).toContain(`Usage: polypod ${name} `);
@@ -419,7 +419,7 @@ describe('every command', () => {
   );
 
   it('creates no files in an empty home directory', async () => {
-    const { polypod: run, dataDirectory } = await site();
+    const { polypod: run, dataDirectory } = await cliFixture();
     for (const args of [['ls'], ['status'], ['stop'], ['logs'], ['log', 'verify']]) await run(...args);
     expect(existsSync(dataDirectory)).toBe(false);
   });

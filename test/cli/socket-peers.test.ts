@@ -3,11 +3,11 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { token } from '../tools/survivors.ts';
-import { call, textAnswer, site, type Site } from './daemon.ts';
+import { call, textAnswer, cliFixture, type CliFixture } from './daemon.ts';
 import { polypod, start, USERS, type User } from './polypod.ts';
 
 /** Connects to each path, sends a line, and writes what came back into a file. */
-const KNOCK = `
+const CONNECT_SCRIPT = `
 const net = require('net'), fs = require('fs');
 const [out, ...paths] = process.argv.slice(2);
 const answers = {};
@@ -31,53 +31,57 @@ for (const path of paths) {
 const OFF = 'permissions: { mode: full-access, isolate_commands: off }\n';
 const ON = 'permissions: { mode: full-access }\n';
 
-interface Knocking {
-  readonly here: Site;
+interface ConnectFixture {
+  readonly fixture: CliFixture;
   readonly out: string;
   readonly doors: Readonly<Record<'control' | 'hld' | 'rpc', string>>;
-  readonly env: Site['env'];
+  readonly env: CliFixture['env'];
 }
 
-async function knocking(config: string, command: (here: Site) => string, user: User): Promise<Knocking> {
+async function connectFixture(
+  config: string,
+  command: (fixture: CliFixture) => string,
+  user: User,
+): Promise<ConnectFixture> {
   const script: ReturnType<typeof call>[] = [];
-  const here = await site(script, user);
-  const run = join(here.dataDirectory, 'run');
+  const fixture = await cliFixture(script, user);
+  const run = join(fixture.dataDirectory, 'run');
   const doors = {
     control: join(run, 'daemon.sock'),
     rpc: join(run, 'rpc.sock'),
-    hld: join(here.home, '.humanlayer/daemon.sock'),
+    hld: join(fixture.home, '.humanlayer/daemon.sock'),
   };
-  here.configure(config);
-  writeFileSync(join(here.home, 'knock.cjs'), KNOCK);
-  script.push(call('bash', { command: command(here) }), textAnswer('Done.'));
+  fixture.configure(config);
+  writeFileSync(join(fixture.home, 'knock.cjs'), CONNECT_SCRIPT);
+  script.push(call('bash', { command: command(fixture) }), textAnswer('Done.'));
   return {
-    here,
+    fixture,
     doors,
-    out: join(here.home, 'out.json'),
-    env: { ...here.env, POLYPOD_MODEL: 'anthropic/x' },
+    out: join(fixture.home, 'out.json'),
+    env: { ...fixture.env, POLYPOD_MODEL: 'anthropic/x' },
   };
 }
 
-const knock = ({ home }: Site, paths: string): string =>
+const connectCommand = ({ home }: CliFixture, paths: string): string =>
   `${process.execPath} ${join(home, 'knock.cjs')} ${join(home, 'out.json')} ${paths}`;
 
 const answersIn = (out: string) => JSON.parse(readFileSync(out, 'utf8')) as Record<string, string>;
 
 describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
   it('is refused at every socket of the daemon, in the protocol of each, and is logged and counted', async () => {
-    const { here, doors, out, env } = await knocking(
+    const { fixture, doors, out, env } = await connectFixture(
       OFF,
       (at) => {
         const run = join(at.dataDirectory, 'run');
-        return knock(
+        return connectCommand(
           at,
           `${run}/daemon.sock ${run}/rpc.sock ${at.home}/.humanlayer/daemon.sock ${run}/pods/*.sock`,
         );
       },
       user,
     );
-    const daemon = await here.serve();
-    expect((await polypod(['run', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    const daemon = await fixture.serve();
+    expect((await polypod(['run', '-C', fixture.project, 'Go'], { env, user })).code).toBe(0);
     const answers = answersIn(out);
     const message = expect.stringMatching(/^connection refused: it was started by a command of an agent\./);
     const parsed = (path: string): unknown => JSON.parse(answers[path] ?? '');
@@ -94,12 +98,12 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
   });
 
   it('is refused at the socket of a process that hosts its agent itself', async () => {
-    const { here, out, env } = await knocking(
+    const { fixture, out, env } = await connectFixture(
       OFF,
-      (at) => knock(at, `${at.dataDirectory}/run/pods/*.sock ${at.dataDirectory}/run/hosts/*.sock`),
+      (at) => connectCommand(at, `${at.dataDirectory}/run/pods/*.sock ${at.dataDirectory}/run/hosts/*.sock`),
       user,
     );
-    expect((await polypod(['run', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    expect((await polypod(['run', '-C', fixture.project, 'Go'], { env, user })).code).toBe(0);
     expect(Object.keys(answersIn(out)).filter((path) => path.includes('/hosts/'))).toHaveLength(1);
     for (const answer of Object.values(answersIn(out))) expect(answer).toContain('connection refused');
     const { stdout } = await polypod(['audit', '--json', '--event', 'connection.refused'], { env, user });
@@ -112,76 +116,76 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
   });
 
   it('of another process is refused by the daemon as well', async () => {
-    const { here, doors, out, env } = await knocking(
+    const { fixture, doors, out, env } = await connectFixture(
       OFF,
-      (at) => knock(at, `${at.dataDirectory}/run/daemon.sock`),
+      (at) => connectCommand(at, `${at.dataDirectory}/run/daemon.sock`),
       user,
     );
-    await here.serve();
-    expect((await polypod(['run', '--no-daemon', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    await fixture.serve();
+    expect((await polypod(['run', '--no-daemon', '-C', fixture.project, 'Go'], { env, user })).code).toBe(0);
     expect(answersIn(out)[doors.control]).toContain('connection refused');
   });
 
   it('in a PID namespace finds no socket, and is refused at another path, also after a double fork', async () => {
-    const { here, doors, out, env } = await knocking(
+    const { fixture, doors, out, env } = await connectFixture(
       ON,
       (at) => {
         const paths = `${at.dataDirectory}/run/daemon.sock ${at.project}/door.sock`;
-        return `(env -i setsid ${knock(at, paths)} > /dev/null 2>&1 &); while [ ! -e ${at.home}/out.json ]; do sleep 0.02; done`;
+        return `(env -i setsid ${connectCommand(at, paths)} > /dev/null 2>&1 &); while [ ! -e ${at.home}/out.json ]; do sleep 0.02; done`;
       },
       user,
     );
-    await here.serve();
-    linkSync(doors.control, join(here.project, 'door.sock'));
-    const { code, stderr } = await polypod(['run', '-C', here.project, 'Go'], { env, user });
+    await fixture.serve();
+    linkSync(doors.control, join(fixture.project, 'door.sock'));
+    const { code, stderr } = await polypod(['run', '-C', fixture.project, 'Go'], { env, user });
     expect(code, stderr).toBe(0);
     expect(answersIn(out)).toEqual({
       [doors.control]: 'ENOENT',
-      [join(here.project, 'door.sock')]: expect.stringContaining('it runs in another process namespace'),
+      [join(fixture.project, 'door.sock')]: expect.stringContaining('it runs in another process namespace'),
     });
   });
 
   it('can connect if the configuration allows it', async () => {
-    const { here, doors, out, env } = await knocking(
+    const { fixture, doors, out, env } = await connectFixture(
       `${ON}sockets: { allow_agent_processes: true }\n`,
-      (at) => knock(at, `${at.dataDirectory}/run/daemon.sock`),
+      (at) => connectCommand(at, `${at.dataDirectory}/run/daemon.sock`),
       user,
     );
-    await here.serve();
-    expect((await polypod(['run', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    await fixture.serve();
+    expect((await polypod(['run', '-C', fixture.project, 'Go'], { env, user })).code).toBe(0);
     expect(answersIn(out)[doors.control]).toContain('"result"');
   });
 });
 
 it('a user and a configured MCP server can connect while a command of an agent runs', async () => {
   const mark = token();
-  const { here, doors, env } = await knocking(
+  const { fixture, doors, env } = await connectFixture(
     `${OFF}mcp_servers: { knocker: { command: ${process.execPath}, args: [HOME/knock.cjs, HOME/mcp.json, HOME/.humanlayer/daemon.sock] } }\n`,
     () => `echo begun > begun; sleep ${mark}`,
     {},
   );
-  here.configure(
-    readFileSync(join(here.home, '.config/polypod/config.yaml'), 'utf8').replaceAll('HOME', here.home),
+  fixture.configure(
+    readFileSync(join(fixture.home, '.config/polypod/config.yaml'), 'utf8').replaceAll('HOME', fixture.home),
   );
-  await here.serve();
-  const first = start(['run', '-C', here.project, 'Go'], env);
+  await fixture.serve();
+  const first = start(['run', '-C', fixture.project, 'Go'], env);
   first.child.stdin.end();
-  await expect.poll(() => existsSync(join(here.project, 'begun'))).toBe(true);
+  await expect.poll(() => existsSync(join(fixture.project, 'begun'))).toBe(true);
   // Its server starts with the second session, while the command of the first one runs.
-  const second = start(['run', '-C', here.project, '-m', 'sim/offline', 'Hello'], env);
+  const second = start(['run', '-C', fixture.project, '-m', 'sim/offline', 'Hello'], env);
   second.child.stdin.end();
-  await expect.poll(() => existsSync(join(here.home, 'mcp.json'))).toBe(true);
-  expect(answersIn(join(here.home, 'mcp.json'))[doors.hld]).toContain('"jsonrpc"');
-  expect(answersIn(join(here.home, 'mcp.json'))[doors.hld]).not.toContain('refused');
-  const status = await here.polypod('status', '--json');
+  await expect.poll(() => existsSync(join(fixture.home, 'mcp.json'))).toBe(true);
+  expect(answersIn(join(fixture.home, 'mcp.json'))[doors.hld]).toContain('"jsonrpc"');
+  expect(answersIn(join(fixture.home, 'mcp.json'))[doors.hld]).not.toContain('refused');
+  const status = await fixture.polypod('status', '--json');
   expect(status.code).toBe(0);
   expect(JSON.parse(status.stdout)).toMatchObject({ refusedConnections: 0 });
-  expect(readdirSync(join(here.dataDirectory, 'commands'))).toHaveLength(1);
+  expect(readdirSync(join(fixture.dataDirectory, 'commands'))).toHaveLength(1);
 });
 
 it('a thousand clients are served at once, also while a command of an agent runs', async () => {
-  const { here, doors, env } = await knocking(OFF, () => 'echo begun > begun; sleep 600', {});
-  await here.serve();
+  const { fixture, doors, env } = await connectFixture(OFF, () => 'echo begun > begun; sleep 600', {});
+  await fixture.serve();
   const burst = async (): Promise<number> => {
     const answers = Array.from({ length: 1_000 }, async () => {
       const socket = connect(doors.control);
@@ -195,7 +199,7 @@ it('a thousand clients are served at once, also while a command of an agent runs
     return (await Promise.all(answers)).reduce<number>((sum, one) => sum + one, 0);
   };
   expect(await burst()).toBe(1_000);
-  start(['run', '-C', here.project, 'Go'], env).child.stdin.end();
-  await expect.poll(() => existsSync(join(here.project, 'begun'))).toBe(true);
+  start(['run', '-C', fixture.project, 'Go'], env).child.stdin.end();
+  await expect.poll(() => existsSync(join(fixture.project, 'begun'))).toBe(true);
   expect(await burst()).toBe(1_000);
 });

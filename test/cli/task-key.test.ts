@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentSite } from '../protocols/tasks/binary.ts';
+import { agentFixture } from '../protocols/tasks/binary.ts';
 import { polypod } from './polypod.ts';
 
 interface ReceivedRequest {
@@ -58,21 +58,21 @@ const BUSY_MS = 120_000;
 
 describe('polypod task (built program)', () => {
   it('sends no key to a program that has replaced the agent', { timeout: BUSY_MS }, async () => {
-    const here = await agentSite();
-    const running = await here.agent();
-    const key = readFileSync(here.keyFile, 'utf8').trim();
-    const { url } = here.record();
-    expect((await here.polypod('task', 'list')).code).toBe(0);
+    const fixture = await agentFixture();
+    const running = await fixture.agent();
+    const key = readFileSync(fixture.keyFile, 'utf8').trim();
+    const { url } = fixture.record();
+    expect((await fixture.polypod('task', 'list')).code).toBe(0);
     running.child.kill('SIGKILL');
     await running.finished;
     const fake = await impostor(Number(new URL(url).port));
     for (const args of [['list'], ['submit', 'A secret plan.'], ['status', 'task_x']]) {
-      const { code, stderr } = await here.polypod('task', ...args);
+      const { code, stderr } = await fixture.polypod('task', ...args);
       expect(code).not.toBe(0);
       expect(stderr).toContain('did not prove that it is the agent of this key, so the key was not sent');
     }
     // Nor one that the environment names.
-    const named = await polypod(['task', 'list'], { env: { ...here.env, POLYPOD_API_KEY: key } });
+    const named = await polypod(['task', 'list'], { env: { ...fixture.env, POLYPOD_API_KEY: key } });
     expect(named.code).not.toBe(0);
     expect(fake.received.length).toBeGreaterThan(0);
     expect(fake.received.every((one) => one.url === '/health' && one.body === '')).toBe(true);
@@ -81,12 +81,12 @@ describe('polypod task (built program)', () => {
   });
 
   it('sends no key through a program that relays to the agent', async () => {
-    const here = await agentSite();
-    await here.agent();
-    const fake = await impostor(0, here.record().url);
-    const file = join(here.dataDirectory, 'tasks/agents/polypod.json');
-    writeFileSync(file, JSON.stringify({ ...here.record(), url: fake.url }));
-    const { code, stderr } = await here.polypod('task', 'list');
+    const fixture = await agentFixture();
+    await fixture.agent();
+    const fake = await impostor(0, fixture.record().url);
+    const file = join(fixture.dataDirectory, 'tasks/agents/polypod.json');
+    writeFileSync(file, JSON.stringify({ ...fixture.record(), url: fake.url }));
+    const { code, stderr } = await fixture.polypod('task', 'list');
     expect(code).not.toBe(0);
     expect(stderr).toContain('did not prove');
     expect(fake.received.length).toBe(1);
@@ -94,8 +94,8 @@ describe('polypod task (built program)', () => {
   });
 
   it('requires an agent or an address if none is running, and tries no default port', async () => {
-    const here = await agentSite();
-    const env = { ...here.env, POLYPOD_API_KEY: 'a-key-of-somebody' };
+    const fixture = await agentFixture();
+    const env = { ...fixture.env, POLYPOD_API_KEY: 'a-key-of-somebody' };
     // If the port is taken on this machine, somebody else would have to be asked what came.
     const fake = await impostor(8_000).catch(() => undefined);
     for (const args of [['list'], ['submit', 'Hello.']])
@@ -111,19 +111,19 @@ describe('polypod task (built program)', () => {
   it('sends a key to the address that the user gave with it, and its own key only to its own agents', {
     timeout: BUSY_MS,
   }, async () => {
-    const here = await agentSite();
-    await here.agent();
-    const { url } = here.record();
-    const key = readFileSync(here.keyFile, 'utf8').trim();
-    expect((await here.polypod('task', 'list', '--url', url)).code).toBe(0);
+    const fixture = await agentFixture();
+    await fixture.agent();
+    const { url } = fixture.record();
+    const key = readFileSync(fixture.keyFile, 'utf8').trim();
+    expect((await fixture.polypod('task', 'list', '--url', url)).code).toBe(0);
     const fake = await impostor();
-    await here.polypod('task', 'list', '--url', fake.url);
+    await fixture.polypod('task', 'list', '--url', fake.url);
     expect(fake.received.length).toBeGreaterThan(0);
     expect(keysIn(fake.received)).toEqual([]);
     expect(JSON.stringify(fake.received)).not.toContain(key.slice(-20));
-    const file = join(here.home, 'other.key');
+    const file = join(fixture.home, 'other.key');
     writeFileSync(file, 'the-key-of-another-agent\n');
-    expect((await here.polypod('task', 'list', '--url', fake.url, '--key-file', file)).code).toBe(0);
+    expect((await fixture.polypod('task', 'list', '--url', fake.url, '--key-file', file)).code).toBe(0);
     expect(keysIn(fake.received)).toEqual(['Bearer the-key-of-another-agent']);
   });
 });

@@ -19,9 +19,9 @@ const VALUES = {
   insecure: false,
 } as unknown as TaskValues;
 
-function projection(isTTY: boolean, make: (around: Surroundings) => TaskView) {
-  const { around, stdout, stderr } = screens(isTTY);
-  const view = make(around);
+function viewFixture(isTTY: boolean, make: (context: Surroundings) => TaskView) {
+  const { context, stdout, stderr } = screens(isTTY);
+  const view = make(context);
   onTestFinished(() => view.close());
   const emit = (event: string, data: TaskEvent['data'] = {}): void =>
     view.take({ type: 'event', event: { event, data, seq: 1, id: '1.0' } });
@@ -30,9 +30,9 @@ function projection(isTTY: boolean, make: (around: Surroundings) => TaskView) {
 
 const waiting =
   (values: Partial<TaskValues> = {}) =>
-  (around: Surroundings) =>
-    new WaitingView(around, { ...VALUES, ...values });
-const live = (around: Surroundings) => new LiveView(around, VALUES);
+  (context: Surroundings) =>
+    new WaitingView(context, { ...VALUES, ...values });
+const live = (context: Surroundings) => new LiveView(context, VALUES);
 const RUNNING = { taskId: 't', status: 'in_progress', state: 'running' } as const;
 
 describe('a progress bar', () => {
@@ -52,7 +52,7 @@ describe('a progress bar', () => {
 
 describe('waiting for a task', () => {
   it('shows the bar at the bottom of a terminal, within its width, and clears it', async () => {
-    const { view, stdout, stderr } = projection(true, waiting());
+    const { view, stdout, stderr } = viewFixture(true, waiting());
     view.take({ type: 'status', status: { ...RUNNING, progress: 40 } });
     await stderr.shows('▕████████░░░░░░░░░░░░▏ 40 %');
     const drawn = stderr.text.split('\r\u001b[K');
@@ -64,7 +64,7 @@ describe('waiting for a task', () => {
   });
 
   it('prints every change as a line without a terminal', () => {
-    const { view, stderr } = projection(false, waiting());
+    const { view, stderr } = viewFixture(false, waiting());
     view.take({ type: 'status', status: { taskId: 't', status: 'pending', progress: 0 } });
     view.take({ type: 'status', status: RUNNING });
     view.take({ type: 'status', status: RUNNING });
@@ -82,7 +82,7 @@ describe('waiting for a task', () => {
 
   it('shows every approval once, with commands for the same agent, also with --quiet', () => {
     const way = { quiet: true, url: 'https://agent.example', 'key-file': '/my keys/k' };
-    const { view, stderr } = projection(false, waiting(way));
+    const { view, stderr } = viewFixture(false, waiting(way));
     const asked = { approvalId: 'a1', tool: 'bash', title: 'rm -r build\u001b[2J' };
     view.ask([asked]);
     view.ask([asked]);
@@ -99,7 +99,7 @@ describe('waiting for a task', () => {
 
 describe('an approval', () => {
   const asks = (title: string, args: object) => {
-    const { view, stderr } = projection(false, waiting());
+    const { view, stderr } = viewFixture(false, waiting());
     view.ask([{ approvalId: 'a1', tool: 'bash', title, arguments: JSON.stringify(args) }]);
     return stderr.text.split('\n  polypod task')[0];
   };
@@ -114,7 +114,7 @@ describe('an approval', () => {
 
 describe('watching a task', () => {
   it('prints the answer on stdout and the steps of the agent on stderr', () => {
-    const { view, emit, stdout, stderr } = projection(false, live);
+    const { view, emit, stdout, stderr } = viewFixture(false, live);
     emit('queued', { queue_id: 'q' });
     emit('run_start', { run_id: 'r' });
     emit('tool_start', { id: 'c', name: 'ls', title: 'ls .' });
@@ -139,7 +139,7 @@ describe('watching a task', () => {
   });
 
   it('prints the complete result if a part was missed', () => {
-    const { view, emit, stdout, stderr } = projection(false, live);
+    const { view, emit, stdout, stderr } = viewFixture(false, live);
     emit('snapshot', { reason: 'gap', detail: 'running' });
     emit('text_delta', { text: 'two.' });
     view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
@@ -148,7 +148,7 @@ describe('watching a task', () => {
   });
 
   it('shows the changes of a file task', () => {
-    const { view, stdout, stderr } = projection(false, live);
+    const { view, stdout, stderr } = viewFixture(false, live);
     const changes = [{ path: 'a.txt', tool: 'edit', diff: '-old\n+new\n' }];
     view.end({ taskId: 't', status: 'completed', result: { text: 'Changed.', changes } });
     expect(stdout.text).toBe('');
@@ -166,7 +166,7 @@ describe('the result of a task', () => {
     [{ state: 'failed', errorMessage: 'no such model' }, 'the task failed: no such model'],
     [{}, 'the task failed'],
   ])('is said once: %j', (outcome, sentence) => {
-    const { view, stderr } = projection(false, waiting());
+    const { view, stderr } = viewFixture(false, waiting());
     view.end({ taskId: 't', status: 'failed', ...outcome });
     expect(stderr.text).toBe(`polypod task: ${sentence}\n`);
   });
@@ -184,7 +184,7 @@ describe('the result of a task', () => {
       [true, shown],
       [false, piped],
     ] as const) {
-      const { view, stdout } = projection(isTTY, waiting());
+      const { view, stdout } = viewFixture(isTTY, waiting());
       view.end({ taskId: 't', status: 'completed', result });
       expect(stdout.text).toBe(expected);
     }
@@ -200,13 +200,13 @@ describe('the result of a task', () => {
       updatedAt: new Date().toISOString(),
       userPrompt,
     });
-    const { around } = screens(false);
+    const { context } = screens(false);
     const [heading, ...rows] = listText(
       [
         task('0796abe397456d48a90d2bfec', 'Fix\nthe test'),
         task('0796abe3ffffffffffffffffff', 'Then\u001b[2J'),
       ],
-      { ...around, stdout: Object.assign(around.stdout, { columns: 100 }) },
+      { ...context, stdout: Object.assign(context.stdout, { columns: 100 }) },
     )
       .trimEnd()
       .split('\n');

@@ -41,16 +41,16 @@ afterAll(() => sim.close());
 
 /** Has one run make the calls, one after the other, and returns what the model was told. Nobody approves anything. */
 async function run(
-  site: Site,
+  prepared: HostileHome,
   made: readonly Call[],
-  { options = [], env = {}, cwd = site.workspace }: RunOptions = {},
+  { options = [], env = {}, cwd = prepared.workspace }: RunOptions = {},
 ): Promise<readonly string[]> {
   calls = made;
   results = [];
   const end = await polypodAs(
-    site.identity,
+    prepared.identity,
     ['run', '--headless', '--quiet', '--no-daemon', ...options, 'go'],
-    { HOME: site.home, ANTHROPIC_API_KEY: 'sk-test', ANTHROPIC_BASE_URL: sim.url, ...env },
+    { HOME: prepared.home, ANTHROPIC_API_KEY: 'sk-test', ANTHROPIC_BASE_URL: sim.url, ...env },
     { cwd },
   );
   expect(results.length, end.stderr).toBe(made.length);
@@ -63,7 +63,7 @@ interface RunOptions {
   readonly cwd?: string;
 }
 
-interface Site {
+interface HostileHome {
   readonly identity: Identity;
   readonly home: string;
   readonly workspace: string;
@@ -79,21 +79,21 @@ function put(path: string, text: string, mode = 0o644): void {
 }
 
 /** A workspace with a repository that was committed to; `plant` makes it hostile. */
-function siteFor(identity: Identity, plant: (site: Site) => void): Site {
+function hostileHome(identity: Identity, prepare: (prepared: HostileHome) => void): HostileHome {
   const home = realpathSync(homeOf(identity));
   const workspace = join(home, 'work');
   const canary = join(home, 'ran');
-  const site = { identity, home, workspace, canary, trap: join(home, 'trap.sh') };
-  put(site.trap, `#!/bin/sh\necho "$0 $*" >> '${canary}'\ncat 2> /dev/null\nexit 0\n`, 0o755);
+  const prepared = { identity, home, workspace, canary, trap: join(home, 'trap.sh') };
+  put(prepared.trap, `#!/bin/sh\necho "$0 $*" >> '${canary}'\ncat 2> /dev/null\nexit 0\n`, 0o755);
   put(join(workspace, 'a.txt'), 'one\n');
   put(join(workspace, 'package.json'), '{ "version": "1.0.0", "scripts": { "test": "true" } }\n');
   git(workspace, 'init', '-q', '-b', 'main', '--template=');
   git(workspace, 'add', '.');
   git(workspace, 'commit', '-qm', 'first');
   writeFileSync(join(workspace, 'a.txt'), 'two\n');
-  plant(site);
+  prepare(prepared);
   giveTo(identity, home);
-  return site;
+  return prepared;
 }
 
 function git(cwd: string, ...args: readonly string[]): void {
@@ -102,7 +102,7 @@ function git(cwd: string, ...args: readonly string[]): void {
 }
 
 /** Settings by which git runs a program when it only looks; a planted directory; a nested repository. */
-function plantAll({ workspace, trap }: Site): void {
+function plantAll({ workspace, trap }: HostileHome): void {
   const settings = `[core]\n\tfsmonitor = ${trap}\n[diff]\n\texternal = ${trap}\n[diff "evil"]\n\ttextconv = ${trap}\n[filter "evil"]\n\tclean = ${trap}\n`;
   execFileSync('cp', ['-a', join(workspace, '.git'), join(workspace, 'planted.common')]);
   put(join(workspace, 'planted/HEAD'), 'ref: refs/heads/main\n');
@@ -126,9 +126,9 @@ describe.each(USERS)('as $name', ({ identity }) => {
   it.each(['workspace-write', 'read-only'])(
     'in %s mode git runs nothing that a hostile repository names',
     async (mode) => {
-      const site = siteFor(identity, plantAll);
+      const prepared = hostileHome(identity, plantAll);
       const found = await run(
-        site,
+        prepared,
         [
           bash('git status --short'),
           bash('git diff'),
@@ -139,7 +139,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
         ],
         { options: ['--mode', mode] },
       );
-      expect(existsSync(site.canary)).toBe(false);
+      expect(existsSync(prepared.canary)).toBe(false);
       expect(found[0]).toContain('M a.txt');
       expect(found[1]).toContain('+two');
       expect(found[2]).toContain('first');
@@ -150,28 +150,28 @@ describe.each(USERS)('as $name', ({ identity }) => {
   );
 
   it('git runs as usual if a rule of the user allows it', async () => {
-    const site = siteFor(identity, (own) => {
+    const prepared = hostileHome(identity, (own) => {
       plantAll(own);
       put(
         join(own.home, '.config/polypod/config.yaml'),
         'permissions: { rules: [{ command: git status, action: auto }] }\n',
       );
     });
-    await run(site, [bash('git status --short')]);
-    expect(existsSync(site.canary)).toBe(true);
+    await run(prepared, [bash('git status --short')]);
+    expect(existsSync(prepared.canary)).toBe(true);
   });
 
   it('a read-only command gets no variables that make programs run something', async () => {
-    const site = siteFor(identity, ({ workspace, trap }) => {
+    const prepared = hostileHome(identity, ({ workspace, trap }) => {
       put(join(workspace, 'rgrc'), `--pre=${trap}\n`);
       mkdirSync(join(workspace, 'bin'));
       execFileSync('cp', ['/bin/cat', join(workspace, 'bin/cat')]);
       put(join(workspace, 'bin/git'), `#!/bin/sh\n${trap}\n`, 0o755);
       put(join(workspace, 'bashrc'), `${trap} bash\n`);
     });
-    const { workspace, trap } = site;
+    const { workspace, trap } = prepared;
     const found = await run(
-      site,
+      prepared,
       [bash('ls; wc -l a.txt'), bash('rg two'), bash('echo x'), bash('git diff'), bash('cat a.txt')],
       {
         env: {
@@ -188,7 +188,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
         },
       },
     );
-    expect(existsSync(site.canary)).toBe(false);
+    expect(existsSync(prepared.canary)).toBe(false);
     expect(found[0]).toContain('a.txt');
     expect(found[2]).toContain('x');
     // These two are found in the workspace first.
@@ -197,7 +197,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
   });
 
   it('files that other programs execute are written only with approval', async () => {
-    const site = siteFor(identity, ({ workspace }) =>
+    const prepared = hostileHome(identity, ({ workspace }) =>
       linkSync(join(workspace, '.git/config'), join(workspace, 'plain.txt')),
     );
     const written = [
@@ -214,7 +214,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
       '.exrc',
       'sub/HEAD',
     ];
-    const found = await run(site, [
+    const found = await run(prepared, [
       ...written.map((path) => ({ tool: 'write', input: { path, content: 'ref: x\n' } })),
       { tool: 'edit', input: { path: 'package.json', old: '"true"', new: '"touch x"' } },
       bash('echo x > .envrc'),
@@ -225,12 +225,14 @@ describe.each(USERS)('as $name', ({ identity }) => {
       { tool: 'write', input: { path: 'plain.txt', content: '[core]\n' } },
     ]);
     for (const path of written.filter((name) => name !== '.git/config'))
-      expect(existsSync(join(site.workspace, path)), path).toBe(false);
-    expect(readFileSync(join(site.workspace, '.git/config'), 'utf8')).toContain('repositoryformatversion');
-    expect(readFileSync(join(site.workspace, 'package.json'), 'utf8')).toBe(
+      expect(existsSync(join(prepared.workspace, path)), path).toBe(false);
+    expect(readFileSync(join(prepared.workspace, '.git/config'), 'utf8')).toContain(
+      'repositoryformatversion',
+    );
+    expect(readFileSync(join(prepared.workspace, 'package.json'), 'utf8')).toBe(
       '{ "version": "1.0.1", "scripts": { "test": "true" } }\n',
     );
-    expect(existsSync(join(site.workspace, 'Makefile'))).toBe(true);
+    expect(existsSync(join(prepared.workspace, 'Makefile'))).toBe(true);
     expect(found.slice(0, -3).filter((text) => /run later|repository/.test(text)).length).toBe(
       written.length + 3,
     );
@@ -238,10 +240,10 @@ describe.each(USERS)('as $name', ({ identity }) => {
 
   it('no tool writes the rules of Polypod if the home directory is the working directory', async () => {
     const rules = '.config/polypod/rules.json';
-    const site = siteFor(identity, ({ home }) => put(join(home, rules), '[]\n'));
+    const prepared = hostileHome(identity, ({ home }) => put(join(home, rules), '[]\n'));
     const content = '[{"tool":"bash","action":"auto"}]\n';
     const found = await run(
-      site,
+      prepared,
       [
         { tool: 'write', input: { path: rules, content } },
         { tool: 'edit', input: { path: rules, old: '[]', new: '[{"action":"auto"}]' } },
@@ -249,10 +251,10 @@ describe.each(USERS)('as $name', ({ identity }) => {
         bash(`cd .config && cp ../trap.sh polypod/rules.json`),
         { tool: 'write', input: { path: '.local/share/polypod/tasks/keys.json', content } },
       ],
-      { cwd: site.home },
+      { cwd: prepared.home },
     );
-    expect(readFileSync(join(site.home, rules), 'utf8')).toBe('[]\n');
-    expect(existsSync(join(site.home, '.local/share/polypod/tasks/keys.json'))).toBe(false);
+    expect(readFileSync(join(prepared.home, rules), 'utf8')).toBe('[]\n');
+    expect(existsSync(join(prepared.home, '.local/share/polypod/tasks/keys.json'))).toBe(false);
     for (const text of found) expect(text).toContain('belongs to Polypod itself');
   });
 });

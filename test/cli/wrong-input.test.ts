@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { newHome } from './chat-fixture.ts';
-import { site } from './daemon.ts';
+import { cliFixture } from './daemon.ts';
 import { polypod } from './polypod.ts';
 
 /** What every refusal is: one sentence that begins with the command, and no trace of a stack. */
@@ -61,34 +61,34 @@ describe('wrong input is answered with one sentence and the next step', () => {
     ],
     ['log: [\n', 'config.yaml:2:1: '],
   ])('a configuration that says %j', async (text, sentence) => {
-    const place = await site();
-    place.configure(text);
+    const fixture = await cliFixture();
+    fixture.configure(text);
     for (const args of [['serve'], ['run', '--offline', 'Go'], ['chat', '--offline']]) {
-      const { code, stderr } = await place.polypod(...args);
+      const { code, stderr } = await fixture.polypod(...args);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(sentence) });
       expect(stderr).toMatch(SENTENCE);
     }
   });
 
   it('also by the daemon, and the command exits', async () => {
-    const place = await site();
-    await place.serve();
-    const { stdout: id } = await place.polypod('new', '--name', 'mine');
-    const refused = await place.polypod('new', '--model', 'nosuch/thing');
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const { stdout: id } = await fixture.polypod('new', '--name', 'mine');
+    const refused = await fixture.polypod('new', '--model', 'nosuch/thing');
     expect({ code: refused.code, stderr: refused.stderr }).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(SENTENCE),
     });
     expect(refused.stderr).toContain('no account is called "nosuch"');
-    const odd = await place.polypod('new', '--name', 'x\u001b[31mred\ny');
+    const odd = await fixture.polypod('new', '--name', 'x\u001b[31mred\ny');
     expect({ code: odd.code, stderr: odd.stderr }).toEqual({
       code: 2,
       stderr: expect.stringMatching(SENTENCE),
     });
-    expect((await place.polypod('ls', '--json')).stdout).not.toContain('red');
-    expect((await place.polypod('stop', 'mine')).code).toBe(2);
-    expect((await place.polypod('status')).code).toBe(0);
-    expect((await place.polypod('rm', id.trim())).code).toBe(0);
+    expect((await fixture.polypod('ls', '--json')).stdout).not.toContain('red');
+    expect((await fixture.polypod('stop', 'mine')).code).toBe(2);
+    expect((await fixture.polypod('status')).code).toBe(0);
+    expect((await fixture.polypod('rm', id.trim())).code).toBe(0);
   });
 
   it('if the home directory is read-only', async () => {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { textAnswer, site, type Site } from '../cli/daemon.ts';
+import { textAnswer, cliFixture, type CliFixture } from '../cli/daemon.ts';
 
 interface Line {
   readonly event: string;
@@ -13,7 +13,7 @@ interface Line {
 }
 
 /** A client of the pod "demo": sends lines, and waits for lines. */
-async function clientOf({ dataDirectory }: Site) {
+async function clientOf({ dataDirectory }: CliFixture) {
   const socket = connect(join(dataDirectory, 'run', 'pods', 'demo.sock'));
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
@@ -33,18 +33,18 @@ async function clientOf({ dataDirectory }: Site) {
 const isError = ({ event }: Line): boolean => event === 'error';
 const isIdle = ({ event, data }: Line): boolean => event === 'status' && data.state === 'idle';
 
-async function pod(): Promise<Site> {
-  const here = await site([textAnswer('Hello.'), textAnswer('Hello again.')]);
-  here.configure('model: anthropic/x\n');
-  await here.serve();
-  expect((await here.polypod('new', '--name', 'demo', '--cwd', here.project)).code).toBe(0);
-  return here;
+async function pod(): Promise<CliFixture> {
+  const fixture = await cliFixture([textAnswer('Hello.'), textAnswer('Hello again.')]);
+  fixture.configure('model: anthropic/x\n');
+  await fixture.serve();
+  expect((await fixture.polypod('new', '--name', 'demo', '--cwd', fixture.project)).code).toBe(0);
+  return fixture;
 }
 
 describe('a pod of the daemon', () => {
   it('rejects an idempotency key with other input as a conflict, and ignores unknown keys in params', async () => {
-    const here = await pod();
-    const { send, waitFor } = await clientOf(here);
+    const fixture = await pod();
+    const { send, waitFor } = await clientOf(fixture);
     const run = (input: string, more = {}) => ({
       method: 'run',
       params: { input, unknown: { key: [1] }, ...more },
@@ -59,9 +59,9 @@ describe('a pod of the daemon', () => {
     send(run('Hello?', { other: true }));
     send({ ...run(''), method: 'cancel' });
     expect(await waitFor(({ event }) => event !== 'status')).toMatchObject({ data: { code: 'conflict' } });
-    expect(here.sim.requests).toHaveLength(1);
+    expect(fixture.sim.requests).toHaveLength(1);
     // The same over the daemon's own socket.
-    const link = await here.link();
+    const link = await fixture.link();
     const command = { pod: 'demo', by: 'ada', key: 'k2' };
     const named = (name: string) => ({ ...command, command: { type: 'configure', set: { name } } });
     await link.call('command', named('demo'));
@@ -69,13 +69,13 @@ describe('a pod of the daemon', () => {
   });
 
   it('notifies all clients if no run starts because the tools cannot be loaded', async () => {
-    const here = await pod();
-    const [ada, bob] = [await clientOf(here), await clientOf(here)];
+    const fixture = await pod();
+    const [ada, bob] = [await clientOf(fixture), await clientOf(fixture)];
     for (const client of [ada, bob]) {
       client.send({ method: 'get_status', request_id: 1 });
       await client.waitFor(({ request_id: id }) => id === 1);
     }
-    const outputs = join(here.home, '.cache/polypod/outputs');
+    const outputs = join(fixture.home, '.cache/polypod/outputs');
     rmSync(outputs, { recursive: true });
     writeFileSync(outputs, 'no directory');
     ada.send({ method: 'run', params: { input: 'Hello?' } });

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { namedSocketLimit } from '../../src/daemon/sockets/named-sockets.ts';
-import { type Site, site } from '../cli/daemon.ts';
+import { type CliFixture, cliFixture } from '../cli/daemon.ts';
 import { MAIN, start } from '../cli/polypod.ts';
 
 /** The machine may be busy. */
 const SOON = { timeout: 60_000 };
 
-const podsOf = ({ dataDirectory }: Site): string => join(dataDirectory, 'run', 'pods');
-const socketNames = (here: Site): readonly string[] => readdirSync(podsOf(here)).toSorted();
+const podsOf = ({ dataDirectory }: CliFixture): string => join(dataDirectory, 'run', 'pods');
+const socketNames = (fixture: CliFixture): readonly string[] => readdirSync(podsOf(fixture)).toSorted();
 
 async function connected(path: string): Promise<Socket> {
   const socket = connect(path);
@@ -32,14 +32,14 @@ async function ask(path: string, line: object): Promise<{ event?: string; data?:
   return JSON.parse(first) as { event?: string };
 }
 
-async function newPod({ polypod: run, project }: Site, name: string): Promise<string> {
+async function newPod({ polypod: run, project }: CliFixture, name: string): Promise<string> {
   const made = await run('new', '--name', name, '--cwd', project);
   expect(made.code).toBe(0);
   return made.stdout.trim();
 }
 
 /** A session file as it was left long ago: the higher the number, the later. */
-function leaveSession({ dataDirectory, project }: Site, id: string, number: number): void {
+function leaveSession({ dataDirectory, project }: CliFixture, id: string, number: number): void {
   const timestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, number)).toISOString();
   const lines = [
     { type: 'session', version: 3, id, timestamp, cwd: project },
@@ -52,8 +52,8 @@ function leaveSession({ dataDirectory, project }: Site, id: string, number: numb
 }
 
 /** Resolves when no pod is in memory. */
-async function hibernated(here: Site): Promise<void> {
-  const link = await here.link();
+async function hibernated(fixture: CliFixture): Promise<void> {
+  const link = await fixture.link();
   await expect.poll(async () => (await link.call('status')).pods, SOON).toMatchObject({ live: 0 });
   link.close();
 }
@@ -68,40 +68,40 @@ function connectionsTo(path: string): number {
 
 describe("a pod's socket", () => {
   it('releases connections that close without sending anything, and the pod hibernates', async () => {
-    const here = await site();
-    here.configure('hibernate_after: 50ms\n');
-    await here.serve();
-    const path = join(podsOf(here), `${await newPod(here, 'demo')}.sock`);
+    const fixture = await cliFixture();
+    fixture.configure('hibernate_after: 50ms\n');
+    await fixture.serve();
+    const path = join(podsOf(fixture), `${await newPod(fixture, 'demo')}.sock`);
     const listener = await connected(path);
     const clients = await Promise.all(Array.from({ length: 50 }, () => connected(path)));
     await expect.poll(() => connectionsTo(path), SOON).toBe(51);
     for (const client of clients) client.destroy();
     await expect.poll(() => connectionsTo(path), SOON).toBe(1);
     listener.destroy();
-    await hibernated(here);
+    await hibernated(fixture);
   });
 });
 
 describe('the socket of a named pod', () => {
   it('listens while the pod hibernates and after the daemon was killed, and loads the pod', async () => {
-    const here = await site();
-    here.configure('hibernate_after: 50ms\n');
-    const first = await here.serve();
-    const id = await newPod(here, 'demo');
-    const unnamed = (await here.polypod('new', '--cwd', here.project)).stdout.trim();
-    await hibernated(here);
-    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, 'demo.sock'].toSorted());
-    const path = join(podsOf(here), 'demo.sock');
+    const fixture = await cliFixture();
+    fixture.configure('hibernate_after: 50ms\n');
+    const first = await fixture.serve();
+    const id = await newPod(fixture, 'demo');
+    const unnamed = (await fixture.polypod('new', '--cwd', fixture.project)).stdout.trim();
+    await hibernated(fixture);
+    await expect.poll(() => socketNames(fixture), SOON).toEqual([`${id}.sock`, 'demo.sock'].toSorted());
+    const path = join(podsOf(fixture), 'demo.sock');
     const status = { state: 'idle', session_id: id, pod_name: 'demo' };
     expect(await ask(path, { method: 'get_status' })).toEqual({ event: 'status', data: status });
     first.child.kill('SIGKILL');
     await first.finished;
     expect(existsSync(path)).toBe(true);
-    await here.serve();
-    expect((lstatSync(join(podsOf(here), `${id}.sock`)).mode & 0o777).toString(8)).toBe('600');
+    await fixture.serve();
+    expect((lstatSync(join(podsOf(fixture), `${id}.sock`)).mode & 0o777).toString(8)).toBe('600');
     expect(await ask(path, { method: 'get_status' })).toEqual({ event: 'status', data: status });
     // One without a name is reached through the daemon's own socket.
-    const control = await connected(join(here.dataDirectory, 'run', 'daemon.sock'));
+    const control = await connected(join(fixture.dataDirectory, 'run', 'daemon.sock'));
     const lines = createInterface({ input: control });
     control.write(`{"method":"attach","params":{"pod":"${unnamed}"}}\n{"method":"get_status"}\n`);
     const [line] = (await once(lines, 'line')) as [string];
@@ -109,32 +109,34 @@ describe('the socket of a named pod', () => {
   });
 
   it('follows a new name, and disappears with the pod', async () => {
-    const here = await site();
-    here.configure('hibernate_after: 50ms\n');
-    await here.serve();
-    const id = await newPod(here, 'demo');
-    const client = await connected(join(podsOf(here), 'demo.sock'));
+    const fixture = await cliFixture();
+    fixture.configure('hibernate_after: 50ms\n');
+    await fixture.serve();
+    const id = await newPod(fixture, 'demo');
+    const client = await connected(join(podsOf(fixture), 'demo.sock'));
     client.end('{"method":"configure","params":{"set":{"name":"other"}}}\n');
-    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, 'other.sock'].toSorted());
-    await hibernated(here);
-    const second = await newPod(here, 'other');
+    await expect.poll(() => socketNames(fixture), SOON).toEqual([`${id}.sock`, 'other.sock'].toSorted());
+    await hibernated(fixture);
+    const second = await newPod(fixture, 'other');
     // Two pods with one name: neither is reached by it.
-    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, `${second}.sock`].toSorted());
-    await hibernated(here);
-    expect((await here.polypod('rm', '--yes', second)).code).toBe(0);
-    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, 'other.sock'].toSorted());
-    expect((await here.polypod('rm', '--yes', id)).code).toBe(0);
-    await expect.poll(() => socketNames(here), SOON).toEqual([]);
+    await expect.poll(() => socketNames(fixture), SOON).toEqual([`${id}.sock`, `${second}.sock`].toSorted());
+    await hibernated(fixture);
+    expect((await fixture.polypod('rm', '--yes', second)).code).toBe(0);
+    await expect.poll(() => socketNames(fixture), SOON).toEqual([`${id}.sock`, 'other.sock'].toSorted());
+    expect((await fixture.polypod('rm', '--yes', id)).code).toBe(0);
+    await expect.poll(() => socketNames(fixture), SOON).toEqual([]);
   });
 
   it('belongs to a process that opens the pod itself, and to the daemon again afterwards', async () => {
-    const here = await site([{ parts: [{ text: 'It all began.' }], fault: { kind: 'stall', after: 2 } }]);
-    here.configure('hibernate_after: 50ms\n');
-    await here.serve();
-    const id = await newPod(here, 'demo');
-    await hibernated(here);
-    const path = join(podsOf(here), 'demo.sock');
-    const env = { ...here.env, POLYPOD_MODEL: 'anthropic/x' };
+    const fixture = await cliFixture([
+      { parts: [{ text: 'It all began.' }], fault: { kind: 'stall', after: 2 } },
+    ]);
+    fixture.configure('hibernate_after: 50ms\n');
+    await fixture.serve();
+    const id = await newPod(fixture, 'demo');
+    await hibernated(fixture);
+    const path = join(podsOf(fixture), 'demo.sock');
+    const env = { ...fixture.env, POLYPOD_MODEL: 'anthropic/x' };
     const other = start(['run', '--no-daemon', '--resume', 'demo', 'Tell me.'], env);
     await other.waitForOutput('It all');
     const state = async () => (await ask(path, { method: 'get_status' })).data;
@@ -146,30 +148,30 @@ describe('the socket of a named pod', () => {
   });
 
   it('exists for the most recently used names, within the limit of open files', async () => {
-    const here = await site();
+    const fixture = await cliFixture();
     const idAt = (index: number): string => `019d6e91-0000-7000-8000-${String(index).padStart(12, '0')}`;
-    for (let index = 0; index < 70; index += 1) leaveSession(here, idAt(index), index);
+    for (let index = 0; index < 70; index += 1) leaveSession(fixture, idAt(index), index);
     const program = 'ulimit -n 256 && exec "$0" "$@" serve --json --offline';
     const daemon = spawn('sh', ['-c', program, process.execPath, MAIN], {
-      env: { ...here.env, PATH: process.env.PATH },
+      env: { ...fixture.env, PATH: process.env.PATH },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void daemon.kill('SIGKILL'));
     await once(daemon.stdout, 'data');
-    const links = (): readonly string[] => socketNames(here).filter((name) => name.startsWith('pod-'));
+    const links = (): readonly string[] => socketNames(fixture).filter((name) => name.startsWith('pod-'));
     await expect.poll(() => links().length, SOON).toBe(64);
     expect(links()).toContain('pod-6.sock');
     expect(links()).not.toContain('pod-5.sock');
     // One that is used again takes the place of the one that was not used for longest.
     const status = { state: 'idle', session_id: idAt(0), pod_name: 'pod-0' };
-    const control = await connected(join(here.dataDirectory, 'run', 'daemon.sock'));
+    const control = await connected(join(fixture.dataDirectory, 'run', 'daemon.sock'));
     const lines = createInterface({ input: control });
     control.write('{"method":"attach","params":{"pod":"pod-0"}}\n{"method":"get_status"}\n');
     expect(JSON.parse(String(await once(lines, 'line')))).toEqual({ event: 'status', data: status });
     await expect.poll(links, SOON).toContain('pod-0.sock');
     await expect.poll(() => links().length, SOON).toBe(64);
     expect(links()).not.toContain('pod-6.sock');
-    expect(await ask(join(podsOf(here), 'pod-0.sock'), { method: 'get_status' })).toMatchObject({
+    expect(await ask(join(podsOf(fixture), 'pod-0.sock'), { method: 'get_status' })).toMatchObject({
       data: status,
     });
   });

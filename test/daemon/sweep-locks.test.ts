@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sweepLocks } from '../../src/daemon/sockets/sweep-locks.ts';
 import { acquireLock } from '../../src/store/index.ts';
-import { site } from '../cli/daemon.ts';
+import { cliFixture } from '../cli/daemon.ts';
 import { temporaryDirectory } from '../cli/polypod.ts';
 
 /** The lock of a process that was killed. */
@@ -34,7 +34,7 @@ it('removes dead locks of sessions that have no file, and nothing else', () => {
 });
 
 it('serve removes them when it starts', async () => {
-  const { serve, dataDirectory } = await site();
+  const { serve, dataDirectory } = await cliFixture();
   const sessions = join(dataDirectory, 'sessions');
   mkdirSync(sessions, { recursive: true });
   leaveLock(join(sessions, 'never-written.jsonl'));

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sweepSockets } from '../../src/daemon/sockets/sweep-sockets.ts';
-import { site } from '../cli/daemon.ts';
+import { cliFixture } from '../cli/daemon.ts';
 import { temporaryDirectory } from '../cli/polypod.ts';
 
 /** A socket of a process that was killed. */
@@ -32,7 +32,7 @@ it('removes stale sockets and links to them, and nothing else', async () => {
 });
 
 it('serve removes them when it starts and when it stops', async () => {
-  const { serve, polypod, dataDirectory } = await site();
+  const { serve, polypod, dataDirectory } = await cliFixture();
   const pods = join(dataDirectory, 'run', 'pods');
   const killed = await serve();
   expect((await polypod('new', '--name', 'demo')).code).toBe(0);

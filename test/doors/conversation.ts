@@ -18,8 +18,8 @@ export function conversationOf(log: readonly PodEvent[], { asEnded, broken }: Sh
   for (const event of log) {
     if (event.type === 'input') lines.push(...itemLines([event.item]));
     if (event.type === 'llm-end') {
-      const isWhole = event.outcome === 'completed' || broken !== 'all';
-      const items = isWhole ? event.items : (event.broken ?? []);
+      const isComplete = event.outcome === 'completed' || broken !== 'all';
+      const items = isComplete ? event.items : (event.broken ?? []);
       lines.push(
         ...items.flatMap((item) => [
           ...itemLines([item]),

@@ -10,7 +10,7 @@ export function brokenRules(log: readonly PodEvent[], sent: readonly Sent[]): re
     ...runs(log),
     ...approvals(log),
     ...calls(log),
-    ...sent.flatMap((one) => fate(log, one)),
+    ...sent.flatMap((one) => promptProblems(log, one)),
   ];
 }
 
@@ -76,7 +76,7 @@ function callId(type: 'tool-call' | 'tool-result') {
 }
 
 /** An accepted prompt reached the model once and was answered or ended, or was removed from the queue; a rejected one did not. */
-function fate(log: readonly PodEvent[], { mark, kind, outcome }: Sent): readonly string[] {
+function promptProblems(log: readonly PodEvent[], { mark, kind, outcome }: Sent): readonly string[] {
   const startsWithMark = (content: readonly Content[]): boolean => textIn(content).startsWith(`${mark} `);
   const inputs = log.filter(
     (event) => event.type === 'input' && event.item.type === 'message' && startsWithMark(event.item.content),

@@ -86,25 +86,25 @@ function planFor(random: Random, name: string): Plan {
 
 /** `mark` makes the prompt unique. */
 function promptFor(random: Random, mark: string): Prompt {
-  const luck = random.next();
+  const roll = random.next();
   const call = (command: string, calls = 1): Prompt => ({
     text: `${mark} [[sim tool=bash args='{"command":"${command}"}' calls=${calls} text='done ${mark}' size=7 delay=0]]`,
     hasTools: true,
   });
-  if (luck < 0.25) return call(`touch ${mark}`);
-  if (luck < 0.32) return call(`touch ${mark}`, 2);
-  if (luck < 0.42)
+  if (roll < 0.25) return call(`touch ${mark}`);
+  if (roll < 0.32) return call(`touch ${mark}`, 2);
+  if (roll < 0.42)
     return {
       text: `${mark} [[sim tool=ls args='{"path":"."}' text='seen ${mark}' size=7 delay=0]]`,
       hasTools: true,
     };
-  if (luck < 0.5) return call(`sleep 0.2; echo ${mark}`);
+  if (roll < 0.5) return call(`sleep 0.2; echo ${mark}`);
   // The provider fails once, and the request is retried.
-  if (luck < 0.53)
+  if (roll < 0.53)
     return { text: `${mark} [[sim text='late ${mark}' fault=529 times=1 size=6 delay=0]]`, hasTools: false };
   // Ends only when it is cancelled, or the daemon is killed.
-  if (luck < 0.6) return { text: `${mark} [[sim deltas=4000 size=6 delay=12]]`, hasTools: false };
-  if (luck < 0.75)
+  if (roll < 0.6) return { text: `${mark} [[sim deltas=4000 size=6 delay=12]]`, hasTools: false };
+  if (roll < 0.75)
     return {
       text: `${mark} [[sim thinking='why' text='answer ${mark} in pieces' size=3 delay=12]]`,
       hasTools: false,

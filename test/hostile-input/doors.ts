@@ -37,12 +37,12 @@ const text = (value: Json): Uint8Array => Buffer.from(encoded(value));
 
 /** A template unchanged, mutated, damaged as text, or random bytes. */
 function payload(random: Random, message: JsonMap, fixed: ReadonlySet<string>): Uint8Array {
-  const luck = random.next();
-  if (luck < 0.08) return text(message);
-  if (luck < 0.12) return random.bytes(1 + random.below(200));
-  if (luck < 0.15) return Buffer.from(hostileText(random));
+  const roll = random.next();
+  if (roll < 0.08) return text(message);
+  if (roll < 0.12) return random.bytes(1 + random.below(200));
+  if (roll < 0.15) return Buffer.from(hostileText(random));
   const changed = mutated(message, random, fixed);
-  return luck < 0.3 ? damaged(encoded(changed), random) : text(changed);
+  return roll < 0.3 ? damaged(encoded(changed), random) : text(changed);
 }
 
 interface Template {

@@ -183,7 +183,7 @@ class Fuzz {
     const seen: { problem?: string | undefined; isProbed: boolean } = { isProbed: false };
     const latest: string[] = [];
     // Since the last answer: on a busy machine the answers to a whole batch may take longer than each of them.
-    let heardAt = Date.now();
+    let lastAnswerAt = Date.now();
     let wake = (): void => {};
     connection.onClose = () => wake();
     connection.onMessage = (text) => {
@@ -192,7 +192,7 @@ class Fuzz {
       seen.isProbed ||= door.isProbed(text, tag);
       latest.push(text.slice(0, 300));
       if (latest.length > 5) latest.shift();
-      heardAt = Date.now();
+      lastAnswerAt = Date.now();
       wake();
     };
     for (const piece of pieces(
@@ -204,9 +204,9 @@ class Fuzz {
     }
     this.#sent[name] = (this.#sent[name] ?? 0) + messages.length;
     await connection.send(connection.frame(door.probe(tag)));
-    heardAt = Date.now();
+    lastAnswerAt = Date.now();
     while (!seen.isProbed && seen.problem === undefined && !connection.isClosed) {
-      if (Date.now() > heardAt + ANSWER_MS)
+      if (Date.now() > lastAnswerAt + ANSWER_MS)
         throw fail(
           `no answer within ${ANSWER_MS} ms of the one before; the last answers:\n${latest.join('\n')}\n`,
         );

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { call, textAnswer, site } from '../cli/daemon.ts';
+import { call, textAnswer, cliFixture } from '../cli/daemon.ts';
 import { polypod } from '../cli/polypod.ts';
 
 /** An MCP server that writes its answers by hand, which no library would send. */
@@ -22,15 +22,15 @@ function server({ schema = '{"type":"object"}', result = '{"content":[]}' }): st
 const DEEP = `'{"a":'.repeat(5000) + '1' + '}'.repeat(5000)`;
 
 async function run(code: string) {
-  const here = await site([call('mcp__hostile__echo', {}), textAnswer('Done.')]);
-  const file = join(here.home, 'server.cjs');
+  const fixture = await cliFixture([call('mcp__hostile__echo', {}), textAnswer('Done.')]);
+  const file = join(fixture.home, 'server.cjs');
   writeFileSync(file, code);
-  here.configure(`mcp_servers:\n  hostile: { command: ${process.execPath}, args: ["${file}"] }\n`);
+  fixture.configure(`mcp_servers:\n  hostile: { command: ${process.execPath}, args: ["${file}"] }\n`);
   const ended = await polypod(
-    ['run', '-m', 'anthropic/x', '-C', here.project, '--mode', 'full-access', 'Go.'],
-    { env: here.env },
+    ['run', '-m', 'anthropic/x', '-C', fixture.project, '--mode', 'full-access', 'Go.'],
+    { env: fixture.env },
   );
-  return { ...ended, asked: here.sim.requests.map(({ body }) => JSON.stringify(body)) };
+  return { ...ended, asked: fixture.sim.requests.map(({ body }) => JSON.stringify(body)) };
 }
 
 test.each([

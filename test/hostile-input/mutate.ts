@@ -92,9 +92,9 @@ const HUGE: readonly (() => string)[] = [
 ];
 
 export function hostileText(random: Random): string {
-  const luck = random.next();
-  if (luck < 0.0006) return random.pick(HUGE)();
-  if (luck < 0.03) return random.pick(LARGE)();
+  const roll = random.next();
+  if (roll < 0.0006) return random.pick(HUGE)();
+  if (roll < 0.03) return random.pick(LARGE)();
   return random.pick(SMALL);
 }
 
@@ -129,13 +129,13 @@ function once(value: Json, random: Random, fixed: ReadonlySet<string>): Json {
   }
   const entries = Object.entries(value);
   const open = entries.filter(([key]) => !fixed.has(key));
-  const luck = random.next();
-  if (luck < 0.12 || open.length === 0)
+  const roll = random.next();
+  if (roll < 0.12 || open.length === 0)
     return map([...entries, [random.pick(KEYS), new Raw(hostileText(random))]]);
   const [chosen] = random.pick(open);
-  if (luck < 0.22) return map(entries.filter(([key]) => key !== chosen));
-  if (luck < 0.28) return map(entries.map(([key, part]) => [key === chosen ? random.pick(KEYS) : key, part]));
-  if (luck < 0.33)
+  if (roll < 0.22) return map(entries.filter(([key]) => key !== chosen));
+  if (roll < 0.28) return map(entries.map(([key, part]) => [key === chosen ? random.pick(KEYS) : key, part]));
+  if (roll < 0.33)
     return new Raw(
       `{${entries.map(([key, part]) => pair(key, part)).join(',')},${JSON.stringify(chosen)}:${hostileText(random)}}`,
     );

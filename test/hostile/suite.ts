@@ -106,10 +106,10 @@ function report({ attempt, violations, results }: Outcome, excused: readonly str
  * short path.
  */
 export function parentFor(owner: Suite['owner']): string {
-  const here = resolve('coverage');
-  if (owner !== undefined || here.length > 40) return tmpdir();
-  mkdirSync(here, { recursive: true });
-  return here;
+  const coverage = resolve('coverage');
+  if (owner !== undefined || coverage.length > 40) return tmpdir();
+  mkdirSync(coverage, { recursive: true });
+  return coverage;
 }
 
 /** A sample with attempts of every family in proportion; deterministic for a seed. */

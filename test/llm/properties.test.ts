@@ -62,9 +62,9 @@ function decodePayloads(provider: Provider, payloads: readonly string[]): readon
 }
 
 /** A copy with the n-th value of the tree replaced. */
-function spoil(tree: unknown, place: { at: number }, value: unknown): unknown {
-  if (place.at-- % 17 === 0) return value;
-  if (Array.isArray(tree)) return tree.map((child) => spoil(child, place, value));
+function spoil(tree: unknown, counter: { at: number }, value: unknown): unknown {
+  if (counter.at-- % 17 === 0) return value;
+  if (Array.isArray(tree)) return tree.map((child) => spoil(child, counter, value));
   if (!isObject(tree)) return tree;
-  return Object.fromEntries(Object.entries(tree).map(([key, child]) => [key, spoil(child, place, value)]));
+  return Object.fromEntries(Object.entries(tree).map(([key, child]) => [key, spoil(child, counter, value)]));
 }

@@ -159,24 +159,24 @@ describe('a catalogue', () => {
 
   it('loads the changes of another process on refresh', async () => {
     const path = newPath();
-    const [here, there] = [await opened(path), await opened(path)];
-    here.put(rowOf('mine'));
-    there.put(rowOf('theirs'));
-    await there.close();
-    expect(here.get('theirs')).toBeUndefined();
-    await here.refresh();
-    expect(idsOf(here.list())).toEqual(['theirs', 'mine']);
+    const [first, second] = [await opened(path), await opened(path)];
+    first.put(rowOf('mine'));
+    second.put(rowOf('theirs'));
+    await second.close();
+    expect(first.get('theirs')).toBeUndefined();
+    await first.refresh();
+    expect(idsOf(first.list())).toEqual(['theirs', 'mine']);
   });
 
   it('prefers its own pending change to one that another process wrote', async () => {
     const path = newPath();
-    const [here, there] = [await opened(path), await opened(path)];
-    there.put(rowOf('one', { name: 'theirs' }));
-    await there.close();
-    here.put(rowOf('one', { name: 'mine' }));
-    await here.refresh();
-    expect(here.get('one')?.name).toBe('mine');
-    await here.close();
+    const [first, second] = [await opened(path), await opened(path)];
+    second.put(rowOf('one', { name: 'theirs' }));
+    await second.close();
+    first.put(rowOf('one', { name: 'mine' }));
+    await first.refresh();
+    expect(first.get('one')?.name).toBe('mine');
+    await first.close();
     expect((await readAgain(path))[0]?.name).toBe('mine');
   });
 
@@ -206,12 +206,12 @@ describe('a damaged catalogue', () => {
     const bytes = readFileSync(path);
     const [from, to] = [bytes.indexOf('{"type":"row"'), bytes.indexOf('\n', bytes.indexOf('name of a'))];
     expect(to - from).toBeGreaterThan(300);
-    for (let place = from; place < to; place += 1) {
+    for (let index = from; index < to; index += 1) {
       const spoiled = Buffer.from(bytes);
-      spoiled[place] = (spoiled[place] ?? 0) ^ 4;
+      spoiled[index] = (spoiled[index] ?? 0) ^ 4;
       writeFileSync(path, spoiled);
       const catalogue = await Catalogue.open(path);
-      expect([place, idsOf(catalogue.list()), catalogue.badLines]).toEqual([place, ['c', 'b'], 1]);
+      expect([index, idsOf(catalogue.list()), catalogue.badLines]).toEqual([index, ['c', 'b'], 1]);
       await catalogue.close();
     }
   });
@@ -325,21 +325,21 @@ describe('rebuilding a catalogue', () => {
 
   it('keeps concurrent changes of this and other processes', async () => {
     const path = newPath();
-    const [here, there] = [await opened(path), await opened(path)];
-    here.put(rowOf('stale'));
-    await here.refresh();
+    const [first, second] = [await opened(path), await opened(path)];
+    first.put(rowOf('stale'));
+    await first.refresh();
     async function* rows(): AsyncGenerator<Row> {
       yield rowOf('a', { name: 'as read' });
-      here.put(rowOf('a', { name: 'put here' }));
-      there.put(rowOf('b', { name: 'put there' }));
-      there.remove('c');
-      await there.close();
+      first.put(rowOf('a', { name: 'put here' }));
+      second.put(rowOf('b', { name: 'put there' }));
+      second.remove('c');
+      await second.close();
       yield rowOf('b', { name: 'as read' });
       yield rowOf('c', { name: 'as read' });
       yield rowOf('d', { name: 'as read' });
     }
-    await here.rebuild(rows());
-    await here.close();
+    await first.rebuild(rows());
+    await first.close();
     const found = await readAgain(path);
     expect(found.map(({ id, name }) => `${id} ${name}`)).toEqual(['a put here', 'b put there', 'd as read']);
   });

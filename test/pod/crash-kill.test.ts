@@ -42,7 +42,7 @@ describe('a process that is killed at any boundary', () => {
           at,
           // Every third one is killed again while it is being opened.
           ...(index % 3 === 2 && { again: (at * 7) % 60 }),
-          look: ({ directory, ids }) => {
+          check: ({ directory, ids }) => {
             if (index % 5 !== 4) return;
             for (const id of Object.values(ids)) {
               const pi = SessionManager.open(join(directory, 'sessions', `${id}.jsonl`));

@@ -143,14 +143,14 @@ async function scenario(): Promise<Scenario> {
 }
 
 /** A prompt and its answer. */
-async function saysSomething(pod: Pod, text: string): Promise<void> {
+async function promptAndExpectAnswer(pod: Pod, text: string): Promise<void> {
   await pod.handle(promptCommand(text), ADA);
   const { items, lastRun } = await idleSnapshot(pod);
   expect(lastRun?.outcome.status).toBe('finished');
   expect(items).toContainEqual({ type: 'message', role: 'user', content: textContent(text) });
 }
 
-const PLACES = [
+const FAILURES = [
   ['append to its session', ['append'], 'sessions/ID'],
   ['append to its feed', ['append'], 'feeds/ID'],
   ['append to its session half, and take it back', ['append', 'truncate'], 'sessions/ID'],
@@ -159,15 +159,15 @@ const PLACES = [
 ] as const;
 
 describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
-  it.each(PLACES)(
+  it.each(FAILURES)(
     'when a pod wants to %s: it says so, the others go on, and later it does too',
-    async (_, operations, place) => {
+    async (_, operations, pathPattern) => {
       const { disk, pod, other, failures, host } = await scenario();
       const before = await pod.snapshot();
       const listener = new Listener(pod);
       await listener.joined();
       disk.room = 40;
-      disk.fail(fault, operations, new RegExp(place.replace('ID', pod.id)));
+      disk.fail(fault, operations, new RegExp(pathPattern.replace('ID', pod.id)));
       const command = { type: 'set-todos', items: [{ content: 'survive', status: 'pending' }] } as const;
       const keyed = { ...ADA, key: 'todos' };
       await expect(pod.handle(command, keyed)).rejects.toMatchObject({
@@ -178,7 +178,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
       await expect.poll(() => failures.join()).toContain(words);
       // Still failing: every command is rejected, and nothing hangs.
       await expect(pod.handle(command, keyed)).rejects.toThrow(words);
-      await saysSomething(other, 'and you?');
+      await promptAndExpectAnswer(other, 'and you?');
 
       disk.heal();
       await pod.handle(command, keyed);
@@ -186,7 +186,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
       expect(after.todos).toEqual(command.items);
       expect(after.items).toEqual(before.items);
       expect(after.seq).toBeGreaterThan(before.seq);
-      await saysSomething(pod, 'again');
+      await promptAndExpectAnswer(pod, 'again');
       const { events } = await logAfter(pod, 0, (await pod.snapshot()).seq);
       const numbers = events.map(({ seq }) => seq);
       expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
@@ -204,14 +204,14 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     release();
     expect(await listener.ended).toMatchObject({ code, message: expect.stringContaining(words) });
     await expect(pod.snapshot()).rejects.toThrow(words);
-    await saysSomething(other, 'and you?');
+    await promptAndExpectAnswer(other, 'and you?');
 
     disk.heal();
     const { items, lastRun } = await idleSnapshot(pod);
     expect(lastRun?.outcome.status).toBe('interrupted');
     expect(items.filter(({ type }) => type === 'tool-result')).toHaveLength(1);
     expect(called).toEqual(['toolu_1']);
-    await saysSomething(pod, 'again');
+    await promptAndExpectAnswer(pod, 'again');
     expect(called).toEqual(['toolu_1']);
   });
 
@@ -223,7 +223,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     await expect(pod.handle(command, keyed)).rejects.toThrow(words);
     disk.heal();
     const receipt = await pod.handle(command, keyed);
-    await saysSomething(pod, 'again');
+    await promptAndExpectAnswer(pod, 'again');
     const after = disk.disk.afterPowerCut({ torn: 0, zeros: false, names: false });
     const host = await open({ files: filesOf(after, new Set()) });
     const text = new SessionText(after.contentOf(`/data/sessions/${pod.id}.jsonl`).toString());
@@ -242,7 +242,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     disk.heal();
     expect(await host.sessions.list()).toEqual(rows);
     expect(names()).toEqual(before);
-    await saysSomething(pod, 'again');
+    await promptAndExpectAnswer(pod, 'again');
     const fork = await host.fork(pod.id);
     expect((await fork.snapshot()).items).toEqual((await pod.snapshot()).items);
   });
@@ -251,7 +251,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
     const { disk, host, pod, failures } = await scenario();
     disk.fail(fault, ['append', 'sync', 'truncate'], /catalogue/);
     await pod.handle({ type: 'configure', set: { name: 'unlisted' } }, ADA);
-    await saysSomething(pod, 'again');
+    await promptAndExpectAnswer(pod, 'again');
     expect(failures.join()).toContain('cannot write catalogue.jsonl');
     expect(host.sessions.byName('unlisted').map(({ id }) => id)).toEqual([pod.id]);
   });

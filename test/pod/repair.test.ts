@@ -50,9 +50,9 @@ afterAll(async () => {
 let count = 0;
 
 function put({ id }: RealSession, bytes: Buffer): string {
-  const place = join(directory, String((count += 1)));
-  mkdirSync(place);
-  const file = join(place, `${id}.jsonl`);
+  const copy = join(directory, String((count += 1)));
+  mkdirSync(copy);
+  const file = join(copy, `${id}.jsonl`);
   writeFileSync(file, bytes);
   return file;
 }

@@ -306,11 +306,11 @@ describe('a feed on disk under random operations and power cuts', () => {
   it('equals an array, and after a power cut a contiguous part of it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(step, power), { minLength: 1, maxLength: 25 }), async (life) => {
-        const world = await World.begin();
+        const fixture = await PowerCutFixture.begin();
         for (const [next, cut] of life) {
-          if (cut === undefined) await world.take(next);
-          else await world.takeUntilPowerCut(next, cut);
-          await world.check();
+          if (cut === undefined) await fixture.take(next);
+          else await fixture.takeUntilPowerCut(next, cut);
+          await fixture.check();
         }
       }),
       { numRuns: Number(process.env.POLYPOD_SWEEP ?? 200) },
@@ -323,12 +323,12 @@ describe('a feed on disk under random operations and power cuts', () => {
     const survival: Survival = { torn: 1, zeros: false, names: true };
     for (let first = 0; first <= 6; first += 1) {
       for (let second = 0; second <= 6; second += 1) {
-        const world = await World.begin();
-        for (let count = 0; count < SMALL.segments; count += 1) await world.take(full);
-        await world.takeUntilPowerCut(full, { after: first, survival });
-        await world.check();
-        await world.takeUntilPowerCut({ do: 'forget', jump: 0 }, { after: second, survival });
-        await world.check();
+        const fixture = await PowerCutFixture.begin();
+        for (let count = 0; count < SMALL.segments; count += 1) await fixture.take(full);
+        await fixture.takeUntilPowerCut(full, { after: first, survival });
+        await fixture.check();
+        await fixture.takeUntilPowerCut({ do: 'forget', jump: 0 }, { after: second, survival });
+        await fixture.check();
       }
     }
   });
@@ -342,7 +342,7 @@ type Step =
   | { readonly do: 'forget'; readonly jump: number };
 
 /** A feed on a disk with simulated power cuts, and the array that it should equal. */
-class World {
+class PowerCutFixture {
   #faulty: FaultyFiles;
   #feed: Segments;
   /** All events that were appended and neither removed nor lost. */
@@ -352,9 +352,9 @@ class World {
   #publishedSeq = 0;
   #marks = 0;
 
-  static async begin(): Promise<World> {
+  static async begin(): Promise<PowerCutFixture> {
     const faulty = new FaultyFiles();
-    return new World(faulty, await openSegments(HOME, { ...SMALL, files: faulty }));
+    return new PowerCutFixture(faulty, await openSegments(HOME, { ...SMALL, files: faulty }));
   }
 
   constructor(faulty: FaultyFiles, feed: Segments) {

@@ -57,7 +57,7 @@ class PlainPod {
 type CompactionResult = Extract<PodEvent, { type: 'compaction-end' }>['result'];
 
 /** The host and the lists, changed together. */
-class Both {
+class PodAndModel {
   host: Host;
   plain: PlainPod;
   readonly pods: PlainPod[];
@@ -171,7 +171,7 @@ class Both {
   }
 }
 
-type Step = (both: Both) => Promise<void>;
+type Step = (both: PodAndModel) => Promise<void>;
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -220,7 +220,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Repeats the last line: adjacent messages of a person reach it as one. */
-function parrot({ messages }: SimRequest) {
+function echoModel({ messages }: SimRequest) {
   const text = messages.at(-1)?.text ?? '';
   const isSummary = text.includes('Summarise the conversation above');
   return {
@@ -232,7 +232,7 @@ describe('a session through its host', () => {
   it('equals plain lists after any sequence of operations', {
     timeout: 120_000,
   }, async () => {
-    const sim = await startSim({ script: parrot });
+    const sim = await startSim({ script: echoModel });
     onTestFinished(() => sim.close());
     // So small that a few messages trigger a compaction.
     const agents = agentsOn(sim, { contextWindow: 20 });
@@ -243,9 +243,9 @@ describe('a session through its host', () => {
         const open = () => Host.open({ directory, agents });
         const host = await open();
         const pod = await host.create({ cwd: scratch(), settings: { autoCompaction: false } });
-        const both = new Both(host, pod.id, open);
+        const both = new PodAndModel(host, pod.id, open);
         await both.noteNews();
-        for (const one of [...steps, (last: Both) => last.reopen()]) {
+        for (const one of [...steps, (last: PodAndModel) => last.reopen()]) {
           await one(both);
           await both.compare();
         }

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
-import { agentSite } from './tasks/binary.ts';
+import { agentFixture } from './tasks/binary.ts';
 import { Program } from './rpc/program.ts';
 
 /** Its paths are resolved one by one, so that it takes longer to evaluate than the calls after it. */
@@ -35,9 +35,9 @@ class Lines {
     this.#socket.write(`${JSON.stringify(line)}\n`);
   }
 
-  async until<T>(look: () => T | undefined): Promise<T> {
+  async until<T>(check: () => T | undefined): Promise<T> {
     for (;;) {
-      const found = look();
+      const found = check();
       if (found !== undefined) return found;
       await sleep(20);
     }
@@ -48,12 +48,12 @@ const three = <T>(list: readonly T[]): readonly T[] | undefined => (list.length 
 
 describe('approvals of parallel calls', () => {
   it('are requested in call order on every door of one daemon', async () => {
-    const here = await agentSite([TURN, TURN, TURN, TURN]);
-    await here.agent();
-    const { runtimeDirectory } = dataPathsFrom(here.env);
+    const fixture = await agentFixture([TURN, TURN, TURN, TURN]);
+    await fixture.agent();
+    const { runtimeDirectory } = dataPathsFrom(fixture.env);
 
     // Pod Protocol.
-    const made = await here.polypod('new', '--json', '--cwd', here.project);
+    const made = await fixture.polypod('new', '--json', '--cwd', fixture.project);
     const { id } = JSON.parse(made.stdout) as { id: string };
     const pod = new Lines(join(runtimeDirectory, 'pods', `${id}.sock`));
     pod.send({ method: 'subscribe' });
@@ -66,13 +66,15 @@ describe('approvals of parallel calls', () => {
     );
 
     // The same through `polypod approvals`.
-    const listed = JSON.parse((await here.polypod('approvals', '--json')).stdout) as { arguments: string }[];
+    const listed = JSON.parse((await fixture.polypod('approvals', '--json')).stdout) as {
+      arguments: string;
+    }[];
     expect(listed.map(({ arguments: args }) => JSON.parse(args) as unknown)).toEqual(
       COMMANDS.map((command) => ({ command })),
     );
 
     // RPC, where the host shows the person all arguments of a call.
-    const rpc = new Program(['--ask'], here.env);
+    const rpc = new Program(['--ask'], fixture.env);
     rpc.send({ type: 'prompt', message: 'go' });
     await rpc.waitFor(() => rpc.lines.filter(({ type }) => type === 'extension_ui_request').length >= 3);
     const titles = rpc.lines
@@ -81,12 +83,12 @@ describe('approvals of parallel calls', () => {
     for (const [at, command] of COMMANDS.entries()) expect(titles[at]).toContain(command);
 
     // HLD.
-    const hld = new Lines(join(here.home, '.humanlayer/daemon.sock'));
+    const hld = new Lines(join(fixture.home, '.humanlayer/daemon.sock'));
     hld.send({
       jsonrpc: '2.0',
       id: 1,
       method: 'launchSession',
-      params: { query: 'go', working_dir: here.project },
+      params: { query: 'go', working_dir: fixture.project },
     });
     const launched = await hld.until(() => hld.received.find((line) => line.id === 1));
     const session = stringOf(objectOf(launched.result).session_id);
@@ -99,7 +101,7 @@ describe('approvals of parallel calls', () => {
     await expect.poll(asked).toEqual(COMMANDS.map((command) => ({ command })));
 
     // Tasks.
-    const client = here.client();
+    const client = fixture.client();
     await client.submit({ taskType: 'complex_task', userPrompt: 'go' });
     const waiting = async () => {
       const { body } = await client.get<{ approvals: readonly { arguments: unknown }[] }>('/approvals');

@@ -12,15 +12,15 @@ it('any flipped bit is located, and a damaged line is never served', async () =>
   const start = sealRecords([KIND.header]).length;
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: start * 8, max: sound.length * 8 - 1 }), async (bit) => {
-      const place = bit >> 3;
+      const byteIndex = bit >> 3;
       const damaged = Buffer.from(sound);
-      damaged[place] = (damaged[place] ?? 0) ^ (1 << (bit & 7));
+      damaged[byteIndex] = (damaged[byteIndex] ?? 0) ^ (1 << (bit & 7));
       const files = new FaultyFiles();
       files.put(PATH, damaged);
       const bad = (await linesOf(files, PATH)).filter(
         ({ status }) => status === 'corrupt' || status === 'torn',
       );
-      expect(bad.some(({ offset, end }) => offset <= place && place < end)).toBe(true);
+      expect(bad.some(({ offset, end }) => offset <= byteIndex && byteIndex < end)).toBe(true);
 
       const log = await openLog(PATH, { ...KIND, files });
       const served = (await linesOf(files, PATH, { from: log.start, to: log.end })).flatMap((line) =>

@@ -15,9 +15,9 @@ const texts = (bytes: Buffer) =>
 describe('a line with a checksum', () => {
   it('is restored after any change of one byte', () => {
     fc.assert(
-      fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (text, place, change) => {
+      fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (text, position, change) => {
         const line = lineOf(text);
-        const at = place % line.length;
+        const at = position % line.length;
         const damaged = Buffer.from(line);
         damaged[at] = (damaged[at] ?? 0) ^ change;
         expect(verifyLine(damaged)).not.toBe('ok');
@@ -28,10 +28,10 @@ describe('a line with a checksum', () => {
 
   it('is not restored if more than one byte was changed', () => {
     fc.assert(
-      fc.property(record, fc.array(fc.nat(), { minLength: 2, maxLength: 9 }), (text, dataPaths) => {
+      fc.property(record, fc.array(fc.nat(), { minLength: 2, maxLength: 9 }), (text, positions) => {
         const line = lineOf(text);
         const damaged = Buffer.from(line);
-        for (const place of dataPaths) damaged[place % line.length] = 33;
+        for (const position of positions) damaged[position % line.length] = 33;
         const found = correctOneByte(damaged);
         if (found !== undefined) expect(Buffer.from(found).equals(line)).toBe(true);
       }),

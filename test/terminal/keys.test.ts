@@ -85,10 +85,10 @@ describe('the key decoder', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), fc.array(fc.nat(200)), (parts, cuts) => {
         const bytes = Buffer.from(parts.join(''));
-        const dataPaths = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted(
+        const offsets = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted(
           (a, b) => a - b,
         );
-        const pieces = dataPaths.slice(1).map((end, index) => bytes.subarray(dataPaths[index], end));
+        const pieces = offsets.slice(1).map((end, index) => bytes.subarray(offsets[index], end));
         expect(joined(keys(...pieces))).toEqual(joined(keys(bytes)));
       }),
     );

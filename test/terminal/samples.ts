@@ -99,10 +99,10 @@ export const markdown = fc
 /** A text cut into chunks anywhere, also inside a character. */
 export function chunked(text: fc.Arbitrary<string>): fc.Arbitrary<{ whole: string; chunks: string[] }> {
   return fc.tuple(text, fc.array(fc.nat(400), { maxLength: 12 })).map(([whole, cuts]) => {
-    const dataPaths = [0, ...cuts.map((cut) => cut % (whole.length + 1)), whole.length].toSorted(
+    const offsets = [0, ...cuts.map((cut) => cut % (whole.length + 1)), whole.length].toSorted(
       (a, b) => a - b,
     );
-    return { whole, chunks: dataPaths.slice(1).map((end, index) => whole.slice(dataPaths[index], end)) };
+    return { whole, chunks: offsets.slice(1).map((end, index) => whole.slice(offsets[index], end)) };
   });
 }
 

@@ -293,14 +293,14 @@ describe('for any content', () => {
           const fitted = live.map((each) => fitLine(each, vt.columns));
           const rows = fitted.length === 0 ? [line('')] : fitted;
           const at = Math.min(row, rows.length - 1);
-          const place = { row: at, column: Math.min(column, vt.columns - 1) };
+          const cursor = { row: at, column: Math.min(column, vt.columns - 1) };
           screen.print(finished.map((each) => fitLine(each, vt.columns)));
           above = [...above, ...finished.map((each) => lineText(fitLine(each, vt.columns)).trimEnd())];
-          show({ lines: rows, cursor: hidden ? undefined : place });
+          show({ lines: rows, cursor: hidden ? undefined : cursor });
           expect(vt.text).toEqual(
             withoutEmptyEnd([...above, ...rows.map((each) => lineText(each).trimEnd())]),
           );
-          if (!hidden) expect(vt.cursor).toEqual({ line: above.length + at, column: place.column });
+          if (!hidden) expect(vt.cursor).toEqual({ line: above.length + at, column: cursor.column });
           expect(rows.every((each) => lineWidth(each) <= vt.columns)).toBe(true);
         }
       }),

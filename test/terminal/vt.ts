@@ -4,7 +4,7 @@ import { graphemes } from './samples.ts';
 interface Row {
   cells: string[];
   /** Whether the text continues in the row below because the terminal became narrower. */
-  goesOn: boolean;
+  isWrapped: boolean;
 }
 
 /** A terminal emulator for the sequences that we write; throws on any other. */
@@ -43,11 +43,11 @@ export class Vt {
   get text(): string[] {
     const lines: string[] = [];
     let open = false;
-    for (const { cells, goesOn } of this.#lines) {
+    for (const { cells, isWrapped } of this.#lines) {
       const text = cells.join('');
       if (open) lines[lines.length - 1] += text;
       else lines.push(text);
-      open = goesOn;
+      open = isWrapped;
     }
     return withoutEmptyEnd(lines.map((line) => line.trimEnd()));
   }
@@ -58,7 +58,7 @@ export class Vt {
 
   /** The cursor, with its line counted as in `text`. */
   get cursor(): { line: number; column: number } {
-    const above = this.#lines.slice(0, this.#at.line).filter(({ goesOn }) => !goesOn);
+    const above = this.#lines.slice(0, this.#at.line).filter(({ isWrapped }) => !isWrapped);
     return { line: above.length, column: this.#at.column };
   }
 
@@ -71,10 +71,10 @@ export class Vt {
     this.rows = rows;
     let joined: string[] = [];
     let cursor: number | undefined;
-    before.forEach(({ cells, goesOn }, index) => {
+    before.forEach(({ cells, isWrapped }, index) => {
       if (index === at.line) cursor = joined.length + at.column;
       joined = [...joined, ...cells];
-      if (goesOn) return;
+      if (isWrapped) return;
       this.#broken(joined, cursor);
       joined = [];
       cursor = undefined;
@@ -87,9 +87,9 @@ export class Vt {
     const rows = Math.max(1, Math.ceil(Math.max(cells.length, (cursor ?? 0) + 1) / this.columns));
     for (let index = 0; index < rows; index += 1) {
       const part = cells.slice(index * this.columns, (index + 1) * this.columns);
-      const goesOn = cells.length > (index + 1) * this.columns;
+      const isWrapped = cells.length > (index + 1) * this.columns;
       if (index > 0 && part.length === 0 && cursor === undefined) break;
-      this.#lines.push({ cells: part, goesOn });
+      this.#lines.push({ cells: part, isWrapped });
     }
     if (cursor === undefined) return;
     const back = rows - 1 - Math.floor(cursor / this.columns);
@@ -115,7 +115,7 @@ export class Vt {
       if (!this.mayOverflow)
         throw new Error(`the text runs over the last column: ${JSON.stringify(grapheme)}`);
       if (!this.#wraps) return;
-      this.#row().goesOn = true;
+      this.#row().isWrapped = true;
       this.#lineFeed();
       this.#move(this.#at.line, 0);
     }
@@ -168,7 +168,7 @@ export class Vt {
   #eraseLine(): void {
     // Like xterm: in the last column, erases the character there.
     this.#row().cells.length = Math.min(this.#row().cells.length, this.#at.column);
-    this.#row().goesOn = false;
+    this.#row().isWrapped = false;
   }
 
   #move(line: number, column: number): void {
@@ -191,5 +191,5 @@ export function withoutEmptyEnd(lines: readonly string[]): string[] {
 }
 
 function row(): Row {
-  return { cells: [], goesOn: false };
+  return { cells: [], isWrapped: false };
 }

@@ -41,7 +41,7 @@ const anyEvent: fc.Arbitrary<LlmEvent> = fc.oneof(
 );
 
 /** An extra action of a handler at a chosen event. */
-type Mischief = 'none' | 'throw' | 'abort';
+type HandlerFault = 'none' | 'throw' | 'abort';
 
 const newScope = () => ({});
 
@@ -51,11 +51,11 @@ class BalanceWatch {
   readonly #used = new WeakSet<object>();
   readonly problems: string[] = [];
 
-  constructor(timeline: Timeline, mischief: () => Mischief) {
+  constructor(timeline: Timeline, nextFault: () => HandlerFault) {
     const act = () => {
-      const deed = mischief();
-      if (deed === 'throw') throw new Error('mischief');
-      if (deed === 'abort') timeline.abortCurrentBlock('mischief');
+      const fault = nextFault();
+      if (fault === 'throw') throw new Error('handler fault');
+      if (fault === 'abort') timeline.abortCurrentBlock('handler fault');
     };
     const onEvent = (kind: string) => (given: object, event: { type: string; index: number }) => {
       this.#see(`${kind} ${event.index}`, given, event.type);
@@ -85,20 +85,20 @@ class BalanceWatch {
 }
 
 test('for any stream, every handler receives every block from one start to one end', () => {
-  const mischiefs = fc.infiniteStream(
+  const anyFaults = fc.infiniteStream(
     fc.oneof(
-      { weight: 8, arbitrary: fc.constant<Mischief>('none') },
-      { weight: 1, arbitrary: fc.constantFrom<Mischief>('throw', 'abort') },
+      { weight: 8, arbitrary: fc.constant<HandlerFault>('none') },
+      { weight: 1, arbitrary: fc.constantFrom<HandlerFault>('throw', 'abort') },
     ),
   );
   fc.assert(
     fc.property(
       fc.array(anyEvent, { maxLength: 60 }),
       fc.nat({ max: 60 }),
-      mischiefs,
-      (events, late, deeds) => {
+      anyFaults,
+      (events, late, faults) => {
         const timeline = new Timeline({ onHandlerError: () => {} });
-        const next = (): Mischief => deeds.next().value ?? 'none';
+        const next = (): HandlerFault => faults.next().value ?? 'none';
         const watches = [new BalanceWatch(timeline, next), new BalanceWatch(timeline, next)];
         timeline.dispatchAll(events.slice(0, late));
         watches.push(new BalanceWatch(timeline, next));

@@ -56,8 +56,8 @@ describe('no process is left behind', () => {
       await running;
       survivors.push(...survivorsOf(mark).map((survivor) => `${command}: ${survivor}`));
       // Our own pipe and its relay have ended as well.
-      expect(readdirSync(fixture.around.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
-      await expect.poll(() => holdersOf(fixture.around.scratch)).toEqual([]);
+      expect(readdirSync(fixture.context.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
+      await expect.poll(() => holdersOf(fixture.context.scratch)).toEqual([]);
     };
     const worker = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await cancelOne(next);

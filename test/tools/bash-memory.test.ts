@@ -33,8 +33,8 @@ const update = async () => {
   samples.push(await live());
   isMeasuring = false;
 };
-const around = { callId: 'call-1', cwd: scratch, env, scratch, sandbox: undefined, update, resolve: async (path) => path };
-const run = (command) => bash.prepare({ command }, scratch).run(around, new AbortController().signal);
+const context = { callId: 'call-1', cwd: scratch, env, scratch, sandbox: undefined, update, resolve: async (path) => path };
+const run = (command) => bash.prepare({ command }, scratch).run(context, new AbortController().signal);
 await run('seq 100000');
 samples.length = 0;
 const before = await live();

@@ -150,7 +150,7 @@ describe('a command', () => {
         },
       }),
     };
-    const output = await callTool(bash, { command: 'echo in $IN' }, { ...fixture.around, sandbox });
+    const output = await callTool(bash, { command: 'echo in $IN' }, { ...fixture.context, sandbox });
     expect(outputText(output)).toBe(`in ${fixture.directory} echo in $IN false\n[undone]`);
     expect(finished).toEqual([`in ${fixture.directory} echo in $IN false\n`]);
   });
@@ -178,7 +178,7 @@ describe('long output', () => {
     const full = readFileSync(String(output.details?.outputFile), 'utf8');
     expect(full).toBe(Array.from({ length: 100_000 }, (_, index) => `${index + 1}\n`).join(''));
     expect(statSync(String(output.details?.outputFile)).mode & 0o777).toBe(0o600);
-    expect(readdirSync(fixture.around.scratch)).toHaveLength(1);
+    expect(readdirSync(fixture.context.scratch)).toHaveLength(1);
   });
 
   test('that just fits is returned in full, without a file', async () => {
@@ -197,7 +197,7 @@ describe('long output', () => {
     const fixture = toolFixture();
     const scratch = fixture.path('gone');
     const command = `rm -r ${scratch}; seq 100000; echo the end`;
-    const output = await callTool(bash, { command }, { ...fixture.around, scratch });
+    const output = await callTool(bash, { command }, { ...fixture.context, scratch });
     expect(outputText(output)).toContain('\nthe end');
     expect(output.isError).toBe(false);
     expect(output.details).not.toHaveProperty('outputFile');
@@ -282,7 +282,7 @@ describe('a cancelled command', () => {
     const output = await fixture.call(bash, { command: 'touch started' }, AbortSignal.abort());
     expect(output).toMatchObject({ isError: true });
     expect(existsSync(fixture.path('started'))).toBe(false);
-    expect(readdirSync(fixture.around.scratch)).toEqual([]);
+    expect(readdirSync(fixture.context.scratch)).toEqual([]);
   });
 });
 

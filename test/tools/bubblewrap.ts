@@ -32,8 +32,8 @@ export async function run(
   } = setting;
   const scope: SandboxScope = { writable, mode };
   const sandboxes = await openSandboxes({ env: ENV, home: homedir(), ...options }, scope);
-  const around = { ...fixture.around, env: options.env ?? ENV, sandbox: sandboxes.around(scope), approved };
-  const output = await callTool(bash, { command }, { ...around, cwd: cwd ?? fixture.directory }, signal);
+  const context = { ...fixture.context, env: options.env ?? ENV, sandbox: sandboxes.around(scope), approved };
+  const output = await callTool(bash, { command }, { ...context, cwd: cwd ?? fixture.directory }, signal);
   return { output, text: outputText(output) };
 }
 

@@ -147,7 +147,7 @@ describe('a failed edit reports the reason', () => {
       checks += 1;
       writeFileSync(fixture.path('a.ts'), `${CODE}// ${checks}\n`);
     };
-    const output = await callTool(edit, { path: 'a.ts', old: 'one', new: '1' }, fixture.around, signal);
+    const output = await callTool(edit, { path: 'a.ts', old: 'one', new: '1' }, fixture.context, signal);
     expect(output).toMatchObject({ isError: true });
     expect(outputText(output)).toContain('changed by another process');
     expect(fixture.text('a.ts')).toBe(`${CODE}// ${checks}\n`);

@@ -10,7 +10,7 @@ import type { Tool, ToolOutput, ToolContext } from '../../src/tools/index.ts';
 /** A directory with files, and everything that a call needs to work there. */
 export interface ToolFixture {
   readonly directory: string;
-  readonly around: ToolContext;
+  readonly context: ToolContext;
   /** The updates that the call sent. */
   readonly updates: string[];
   path(name: string): string;
@@ -34,7 +34,7 @@ export function toolFixture(
   const directory = temporaryDirectory();
   addFiles(directory, files);
   const updates: string[] = [];
-  const around: ToolContext = {
+  const context: ToolContext = {
     cwd: directory,
     env: { PATH: process.env.PATH ?? '', HOME: directory },
     scratch: temporaryDirectory(),
@@ -46,11 +46,11 @@ export function toolFixture(
   };
   return {
     directory,
-    around,
+    context,
     updates,
     path: (name) => join(directory, name),
     text: (name) => readFileSync(join(directory, name), 'utf8'),
-    call: (tool, input, signal) => callTool(tool, input, around, signal),
+    call: (tool, input, signal) => callTool(tool, input, context, signal),
   };
 }
 
@@ -69,12 +69,12 @@ export function makePipe(path: string): void {
 export async function callTool(
   tool: Tool,
   input: unknown,
-  around: ToolContext,
+  context: ToolContext,
   signal = new AbortController().signal,
 ): Promise<ToolOutput> {
-  const prepared = tool.prepare(input, around.cwd);
+  const prepared = tool.prepare(input, context.cwd);
   if ('invalid' in prepared) throw new Error(prepared.invalid);
-  return await prepared.run(around, signal);
+  return await prepared.run(context, signal);
 }
 
 /** Returns the message for invalid arguments; undefined if they are valid. */

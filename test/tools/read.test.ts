@@ -172,25 +172,25 @@ describe('a link that replaced the path after the policy check', () => {
   test('for the file is not followed', async () => {
     const outside = temporaryDirectory();
     const fixture = toolFixture({ 'a.txt': 'mine' });
-    const around = {
-      ...fixture.around,
+    const context = {
+      ...fixture.context,
       resolve: async (path: string) => {
         renameSync(path, `${path}.moved`);
         symlinkSync(`${outside}/secret`, path);
         return path;
       },
     };
-    expect(outputText(await callTool(read, { path: 'a.txt' }, around))).toContain('became a symbolic link');
+    expect(outputText(await callTool(read, { path: 'a.txt' }, context))).toContain('became a symbolic link');
   });
 
   test.runIf(process.platform === 'linux')('for its directory is detected', async () => {
     const outside = toolFixture({ 'a.txt': 'secret' }).directory;
     const fixture = toolFixture({ 'sub/a.txt': 'mine' });
     let swapped = false;
-    const around = {
-      ...fixture.around,
+    const context = {
+      ...fixture.context,
       resolve: async (path: string, access: 'read' | 'write') => {
-        const real = await fixture.around.resolve(path, access);
+        const real = await fixture.context.resolve(path, access);
         if (!swapped) {
           swapped = true;
           renameSync(fixture.path('sub'), fixture.path('was-sub'));
@@ -199,7 +199,7 @@ describe('a link that replaced the path after the policy check', () => {
         return real;
       },
     };
-    const output = await callTool(read, { path: 'sub/a.txt' }, around);
+    const output = await callTool(read, { path: 'sub/a.txt' }, context);
     expect(output.isError).toBe(true);
     expect(outputText(output)).toContain('is outside the directory');
   });

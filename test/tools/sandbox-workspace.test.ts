@@ -143,7 +143,7 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     expect(text).toContain(planted);
     expect(text).toContain('git init or git clone as a command of its own: both ask for approval');
     expect(existsSync(fixture.path(planted))).toBe(false);
-    const kept = readdirSync(fixture.around.scratch).filter((name) => name.startsWith('removed-'));
+    const kept = readdirSync(fixture.context.scratch).filter((name) => name.startsWith('removed-'));
     expect(kept).toHaveLength(1);
   });
 
@@ -160,7 +160,7 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     const main = repository();
     const tree = toolFixture();
     sh(`git worktree add -q ${tree.path('wt')} -b topic`, main.directory);
-    const wt = { ...tree, directory: tree.path('wt'), around: { ...tree.around, cwd: tree.path('wt') } };
+    const wt = { ...tree, directory: tree.path('wt'), context: { ...tree.context, cwd: tree.path('wt') } };
     const config = main.text('.git/config');
     const read = await run(
       wt,
@@ -383,14 +383,14 @@ describe.runIf(bubblewrapWorks)('a file of the workspace whose name suggests sec
     // One sandbox, as an agent has it.
     const scope = { writable: [fixture.directory], mode: 'workspace-write' } as const;
     const sandbox = (await openSandboxes({ env: ENV, home: homedir() }, scope)).around(scope);
-    const around = { ...fixture.around, env: ENV, sandbox };
-    await callTool(bash, { command: 'ls' }, around);
-    const added = await callTool(bash, { command: 'git add -A && git commit -q -m all' }, around);
+    const context = { ...fixture.context, env: ENV, sandbox };
+    await callTool(bash, { command: 'ls' }, context);
+    const added = await callTool(bash, { command: 'git add -A && git commit -q -m all' }, context);
     expect(outputText(added)).toBe('(no output)');
     expect(sh('git show HEAD:.env', fixture.directory)).toBe('TOKEN=secret\n');
-    expect(outputText(await callTool(bash, { command: READ }, around))).not.toContain('secret\n');
+    expect(outputText(await callTool(bash, { command: READ }, context))).not.toContain('secret\n');
     const beside = 'git tag x && grep -r . .';
-    expect(outputText(await callTool(bash, { command: beside }, around))).not.toContain('TOKEN=secret');
+    expect(outputText(await callTool(bash, { command: beside }, context))).not.toContain('TOKEN=secret');
   });
 });
 

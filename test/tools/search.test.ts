@@ -153,14 +153,14 @@ describe.each(ENGINES)('grep by %s', (engine) => {
 
   test('omits files that may not be read, though their directory may', async () => {
     const fixture = fixtureFor(engine, FILES);
-    const resolve: typeof fixture.around.resolve = async (path, access) => {
+    const resolve: typeof fixture.context.resolve = async (path, access) => {
       if (path.endsWith('.env')) throw new PolypodError('denied', 'secrets');
-      return await fixture.around.resolve(path, access);
+      return await fixture.context.resolve(path, access);
     };
     const output = await callTool(
       grep,
       { pattern: 'foo', glob: '{.env,b.js}' },
-      { ...fixture.around, resolve },
+      { ...fixture.context, resolve },
     );
     expect(outputText(output)).toBe('src/b.js:1: foo');
   });
@@ -294,15 +294,15 @@ describe.runIf(hasRipgrep)('ripgrep and our own search agree', () => {
         if (exclude !== null) addFiles(directory, { '.git/info/exclude': exclude });
         if (nested !== 'none') addFiles(directory, { [`${nested}.git/info/exclude`]: exclude ?? '' });
         const answers = async (PATH: string): Promise<unknown[]> => {
-          const around = {
-            ...toolFixture().around,
+          const context = {
+            ...toolFixture().context,
             cwd: directory,
             env: { PATH },
             resolve: async (p: string) => p,
           };
           return [
-            await callTool(find, { pattern: glob, path: root }, around),
-            await callTool(grep, { pattern: 'hi.', glob, path: root, context: 1 }, around),
+            await callTool(find, { pattern: glob, path: root }, context),
+            await callTool(grep, { pattern: 'hi.', glob, path: root, context: 1 }, context),
           ];
         };
         expect(await answers('/nowhere')).toEqual(await answers(process.env.PATH ?? ''));

@@ -128,8 +128,8 @@ describe('a link that replaced the path after the policy check', () => {
   test('for the file is not followed', async () => {
     const outside = toolFixture({ 'a.txt': 'theirs' });
     const fixture = toolFixture({ 'a.txt': 'mine' });
-    const around = {
-      ...fixture.around,
+    const context = {
+      ...fixture.context,
       resolve: async (path: string) => {
         if (path.endsWith('a.txt')) {
           rmSync(path, { force: true });
@@ -138,7 +138,7 @@ describe('a link that replaced the path after the policy check', () => {
         return path;
       },
     };
-    expect((await callTool(write, { path: 'a.txt', content: 'new' }, around)).isError).toBe(true);
+    expect((await callTool(write, { path: 'a.txt', content: 'new' }, context)).isError).toBe(true);
     expect(outside.text('a.txt')).toBe('theirs');
   });
 
@@ -150,10 +150,10 @@ describe('a link that replaced the path after the policy check', () => {
       const outside = toolFixture({ 'there/': '' });
       const fixture = toolFixture({ 'sub/there/': '' });
       let swapped = false;
-      const around = {
-        ...fixture.around,
+      const context = {
+        ...fixture.context,
         resolve: async (wanted: string, access: 'read' | 'write') => {
-          const real = await fixture.around.resolve(wanted, access);
+          const real = await fixture.context.resolve(wanted, access);
           if (!swapped) {
             swapped = true;
             renameSync(fixture.path('sub'), fixture.path('was-sub'));
@@ -162,7 +162,7 @@ describe('a link that replaced the path after the policy check', () => {
           return real;
         },
       };
-      expect((await callTool(write, { path, content: 'new' }, around)).isError).toBe(true);
+      expect((await callTool(write, { path, content: 'new' }, context)).isError).toBe(true);
       expect(readdirSync(outside.directory, { recursive: true })).toEqual(['there']);
     },
   );

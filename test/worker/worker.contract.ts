@@ -44,8 +44,8 @@ export function workerContract(provider: Provider): void {
 
   it('can be cancelled while the model streams: the text is kept, and the next request says so', async () => {
     const slow = { parts: [{ text: generatedText(3000) }, ...calls('echo').parts], pace: { delayMs: 3 } };
-    const asked: SimRequest[] = [];
-    const script = heardBy(asked, [slow, textAnswer('Fresh.')]);
+    const requests: SimRequest[] = [];
+    const script = recordRequests(requests, [slow, textAnswer('Fresh.')]);
     const { worker, waitFor, events } = await workerFixture(provider, script);
     const controller = new AbortController();
     const run = worker.run(userContent('Go'), controller.signal);
@@ -60,7 +60,7 @@ export function workerContract(provider: Provider): void {
     expect(partial).toMatch(/^assistant: \w/);
     expect(rest).toEqual(['user: Again', 'assistant: Fresh.']);
     // Roles must alternate: some servers reject other conversations.
-    expect(asked[1]?.messages).toMatchObject([
+    expect(requests[1]?.messages).toMatchObject([
       { role: 'user', text: 'Go' },
       { role: 'assistant', text: partial.slice('assistant: '.length), toolCalls: [] },
       { role: 'user', text: '[Request interrupted by user]\n\nAgain' },
@@ -69,15 +69,18 @@ export function workerContract(provider: Provider): void {
 
   it('can be cancelled before the first word, and the next request says so', async () => {
     const silent = { parts: [{ text: 'never' }], fault: { kind: 'stall', after: 0 } } as const;
-    const asked: SimRequest[] = [];
-    const { worker } = await workerFixture(provider, heardBy(asked, [silent, textAnswer('Fresh.')]));
+    const requests: SimRequest[] = [];
+    const { worker } = await workerFixture(
+      provider,
+      recordRequests(requests, [silent, textAnswer('Fresh.')]),
+    );
     const controller = new AbortController();
     const run = worker.run(userContent('Go'), controller.signal);
-    await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(requests).toHaveLength(1), { timeout: 20_000 });
     controller.abort();
     expect(await run).toEqual({ status: 'cancelled' });
     expect(await worker.run(userContent('Again'), never())).toEqual({ status: 'finished' });
-    const messages = asked[1]?.messages ?? [];
+    const messages = requests[1]?.messages ?? [];
     expect(messages.map(({ role }) => role)).not.toContain('assistant');
     expect(messages.map(({ text }) => text).join('')).toMatch(
       /^Go\s*\[Request interrupted by user\]\n\nAgain$/,
@@ -157,19 +160,19 @@ export function workerContract(provider: Provider): void {
       [calls('echo:1', 'echo:2'), textAnswer('Done.')],
       {
         approve: async ({ call }) => {
-          asked.push(call.title);
-          if (asked.length === 2) return { decision: 'pause' };
+          requests.push(call.title);
+          if (requests.length === 2) return { decision: 'pause' };
           return { decision: 'allow', resolve: async (path) => path };
         },
       },
     );
-    const asked: string[] = [];
+    const requests: string[] = [];
     const outcome = await worker.run(userContent('Go'), never());
     expect(outcome).toMatchObject({ status: 'paused' });
     expect(events.some((event) => event.type === 'tool-start')).toBe(false);
     expect(await worker.resume(never())).toEqual({ status: 'finished' });
     await waitFor((event) => event.type === 'tool-end');
-    expect(asked).toEqual(['echo echo:1', 'echo echo:2', 'echo echo:2']);
+    expect(requests).toEqual(['echo echo:1', 'echo echo:2', 'echo echo:2']);
     expect(lines(worker.items).slice(3)).toEqual([
       'result echo of echo:1',
       'result echo of echo:2',
@@ -210,9 +213,9 @@ export function never(): AbortSignal {
 }
 
 /** A provider that returns the answers in order and records the requests. */
-function heardBy(asked: SimRequest[], answers: readonly Answer[]): Script {
+function recordRequests(requests: SimRequest[], answers: readonly Answer[]): Script {
   return (request) => {
-    asked.push(request);
-    return answers[asked.length - 1] ?? textAnswer('');
+    requests.push(request);
+    return answers[requests.length - 1] ?? textAnswer('');
   };
 }

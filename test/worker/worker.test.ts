@@ -147,9 +147,9 @@ describe('tools', () => {
   });
 
   it('that do not end after a cancellation are abandoned', async () => {
-    const deaf = tool('deaf', () => new Promise(() => {}));
+    const ignoresAbort = tool('deaf', () => new Promise(() => {}));
     const { worker, waitFor } = await workerFixture(openaiChat, [calls('deaf')], {
-      tools: [deaf],
+      tools: [ignoresAbort],
       policies: () => ({ toolGraceMs: 50 }),
     });
     const controller = new AbortController();

@@ -38,23 +38,23 @@ describe('the lines of a call', () => {
 });
 
 describe('a short view of a call', () => {
-  const glance = (command: string): readonly string[] =>
+  const shortLines = (command: string): readonly string[] =>
     callGlance({ title: 'a title', arguments: JSON.stringify({ command }) }, 'show ID');
 
   it('shows all of it if it is short enough', () => {
     const command = `${'a'.repeat(2_000)}\nrm -rf important`;
-    expect(glance(command)).toEqual(lines({ command }));
+    expect(shortLines(command)).toEqual(lines({ command }));
   });
 
   it.each([
     ['a long line', 'x'.repeat(10_000)],
     ['many lines', 'x\n'.repeat(5_000)],
   ])('of %s says how much is left out, and where it is to be seen', (_, command) => {
-    const shown = glance(command);
-    const whole = lines({ command }).join('\n');
-    const left = whole.length - shown.slice(0, -1).join('\n').length;
+    const shown = shortLines(command);
+    const fullText = lines({ command }).join('\n');
+    const left = fullText.length - shown.slice(0, -1).join('\n').length;
     expect(shown.at(-1)).toBe(`… ${left} more characters are not shown here: show ID`);
-    expect(whole.startsWith(shown.slice(0, -1).join('\n'))).toBe(true);
+    expect(fullText.startsWith(shown.slice(0, -1).join('\n'))).toBe(true);
     expect(shown.join('\n').length).toBeLessThan(4_200);
   });
 });

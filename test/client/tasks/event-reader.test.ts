@@ -25,8 +25,8 @@ it('parses events with their ids for any chunking', () => {
   const bytes = Buffer.from(WIRE);
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
-      const dataPaths = [0, ...cuts.toSorted((one, other) => one - other), bytes.length];
-      const pieces = dataPaths.slice(1).map((end, index) => bytes.subarray(dataPaths[index], end));
+      const offsets = [0, ...cuts.toSorted((one, other) => one - other), bytes.length];
+      const pieces = offsets.slice(1).map((end, index) => bytes.subarray(offsets[index], end));
       expect(read(pieces)).toEqual(EVENTS);
     }),
   );

@@ -7,7 +7,7 @@ import { reopenPods, fullScenario } from './scenarios.ts';
 import { agentsIn, Gates } from './test-agents.ts';
 
 /** What a process does, and when it dies. */
-export interface Fate {
+export interface ChildOptions {
   readonly url: string;
   readonly directory: string;
   readonly cwd: string;
@@ -20,15 +20,15 @@ export interface Fate {
   readonly ids?: Readonly<Record<string, string>>;
 }
 
-const fate: Fate = JSON.parse(process.argv[2] ?? '');
-const ledger = openSync(fate.ledger, 'a');
+const options: ChildOptions = JSON.parse(process.argv[2] ?? '');
+const ledger = openSync(options.ledger, 'a');
 const gates = new Gates();
 let boundaries = 0;
 const files = watched(realFiles, () => {
-  if (boundaries === fate.killAt) process.kill(process.pid, 'SIGKILL');
+  if (boundaries === options.killAt) process.kill(process.pid, 'SIGKILL');
   boundaries += 1;
 });
-const { url, directory, cwd, effectsFile, ids } = fate;
+const { url, directory, cwd, effectsFile, ids } = options;
 const note = (known: Known): void => void writeSync(ledger, `${JSON.stringify(known)}\n`);
 const gate = (name: string): Promise<void> => (ids === undefined ? gates.wait(name) : Promise.resolve());
 const host = await Host.open({ directory, agents: agentsIn(url, { effectsFile, gate }), files });

@@ -6,7 +6,7 @@ import { messageOf } from '../../../src/base/index.ts';
 import { Host } from '../../../src/pod/index.ts';
 import { realFiles } from '../../../src/store/index.ts';
 import { compiled } from '../../compiled.ts';
-import type { Fate } from './child.ts';
+import type { ChildOptions } from './child.ts';
 import { type Known, ledgersOf } from './ledger.ts';
 import { problemsAfter } from './problems.ts';
 import { agentsIn } from './test-agents.ts';
@@ -16,9 +16,9 @@ export class Program {
   readonly #compiled = compiled('test/pod/crash/child.ts');
 
   /** Runs it until it is killed. Returns its output if it reached its end. */
-  fullScenario(fate: Fate): Promise<string> {
+  run(options: ChildOptions): Promise<string> {
     const script = join(this.#compiled.directory, 'test/pod/crash/child.js');
-    const child = spawn(process.execPath, [script, JSON.stringify(fate)], {
+    const child = spawn(process.execPath, [script, JSON.stringify(options)], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let [printed, complaint] = ['', ''];
@@ -38,7 +38,7 @@ export class Program {
 }
 
 /** The files that a killed process left. */
-export interface Remains {
+export interface LeftFiles {
   readonly directory: string;
   readonly problems: readonly string[];
   readonly ids: Readonly<Record<string, string>>;
@@ -51,13 +51,13 @@ export interface Kill {
   readonly at: number;
   readonly again?: number;
   /** Checks what is left after all requests. */
-  readonly look?: (remains: Remains) => void;
+  readonly check?: (left: LeftFiles) => void;
 }
 
 /** The number of boundaries in an uninterrupted life. */
 export async function boundariesOf(url: string, program: Program): Promise<number> {
   return inDirectory(async (directory) =>
-    Number(await program.fullScenario(fateIn(directory, url, Number.MAX_SAFE_INTEGER))),
+    Number(await program.run(optionsIn(directory, url, Number.MAX_SAFE_INTEGER))),
   );
 }
 
@@ -67,27 +67,27 @@ export async function problemsOfKill({
   program,
   at,
   again,
-  look = () => {},
+  check = () => {},
 }: Kill): Promise<readonly string[]> {
   return inDirectory(async (directory) => {
-    const fate = fateIn(directory, url, at);
-    await program.fullScenario(fate);
-    const ids = Object.fromEntries(ledgersOf(knowledgeIn(fate)).map(({ name, id }) => [name, id]));
-    if (again !== undefined) await program.fullScenario({ ...fate, killAt: again, ids });
+    const options = optionsIn(directory, url, at);
+    await program.run(options);
+    const ids = Object.fromEntries(ledgersOf(knowledgeIn(options)).map(({ name, id }) => [name, id]));
+    if (again !== undefined) await program.run({ ...options, killAt: again, ids });
     const where = `killed at ${at}${again === undefined ? '' : ` and ${again}`}: `;
-    const problems = (await problemsOf(fate)).map((problem) => `${where}${problem}`);
-    look({ directory: fate.directory, problems, ids });
+    const problems = (await problemsOf(options)).map((problem) => `${where}${problem}`);
+    check({ directory: options.directory, problems, ids });
     return problems;
   });
 }
 
-async function problemsOf(fate: Fate): Promise<readonly string[]> {
-  const { url, directory, effectsFile } = fate;
+async function problemsOf(options: ChildOptions): Promise<readonly string[]> {
+  const { url, directory, effectsFile } = options;
   try {
     const gate = () => Promise.resolve();
     const host = await Host.open({ directory, agents: agentsIn(url, { effectsFile, gate }) });
     const reopened = { host, files: realFiles, directory, effectsFile, isLossy: false };
-    const problems = await problemsAfter(reopened, knowledgeIn(fate));
+    const problems = await problemsAfter(reopened, knowledgeIn(options));
     await host.shutdown();
     return problems;
   } catch (thrown) {
@@ -95,7 +95,7 @@ async function problemsOf(fate: Fate): Promise<readonly string[]> {
   }
 }
 
-function fateIn(directory: string, url: string, killAt: number): Fate {
+function optionsIn(directory: string, url: string, killAt: number): ChildOptions {
   const cwd = join(directory, 'work');
   mkdirSync(cwd);
   const effectsFile = join(directory, 'effects');
@@ -110,7 +110,7 @@ function fateIn(directory: string, url: string, killAt: number): Fate {
   };
 }
 
-function knowledgeIn({ ledger }: Fate): readonly Known[] {
+function knowledgeIn({ ledger }: ChildOptions): readonly Known[] {
   if (!existsSync(ledger)) return [];
   const lines = readFileSync(ledger, 'utf8').split('\n').slice(0, -1);
   return lines.map((line): Known => JSON.parse(line));

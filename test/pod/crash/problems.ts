@@ -79,16 +79,16 @@ class Inquiry {
     await this.#decidePending();
     for (const sent of this.#ledger.sent) await this.#sendAgain(sent);
     await this.#decidePending();
-    await this.#goOn();
+    await this.#continuePods();
     const after = await idleSnapshot(this.#pod);
     this.#checkConversation(after);
     this.#checkFile();
-    const whole = await this.#log(after.seq);
-    if (whole === undefined) return;
-    this.#checkLog(whole);
-    if (log !== undefined && JSON.stringify(whole.slice(0, log.length)) !== JSON.stringify(log))
+    const fullLog = await this.#log(after.seq);
+    if (fullLog === undefined) return;
+    this.#checkLog(fullLog);
+    if (log !== undefined && JSON.stringify(fullLog.slice(0, log.length)) !== JSON.stringify(log))
       this.#report('the log has changed while it was open');
-    if (this.#ledger.name === 'main') snapshotDifferences(whole, after).forEach(this.#report);
+    if (this.#ledger.name === 'main') snapshotDifferences(fullLog, after).forEach(this.#report);
   }
 
   /** All events; undefined if some are lost and that is reported. */
@@ -203,7 +203,7 @@ class Inquiry {
     if (then !== seq) this.#report(`${command.type} under ${key} took effect again`);
   }
 
-  async #goOn(): Promise<void> {
+  async #continuePods(): Promise<void> {
     const { state } = await idleSnapshot(this.#pod);
     if (state === 'waiting') this.#report('it still waits although everything was decided');
     const { runId } = await this.#pod.handle(promptCommand(`note last-${this.#ledger.name}`), ADA);

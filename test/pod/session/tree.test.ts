@@ -30,7 +30,7 @@ interface Moment {
 const START: Moment = { parent: null, items: [], turns: 0 };
 
 /** The tree and the lists, changed together. */
-class Both {
+class TreeAndModel {
   tree = new SessionTree(HEADER, counting());
   moments = new Map<string, Moment>();
   leaf: string | null = null;
@@ -144,37 +144,40 @@ const simpleItem: fc.Arbitrary<Item> = fc.oneof(
   anyItem,
 );
 
-const step: fc.Arbitrary<(both: Both) => void> = fc.oneof(
+const step: fc.Arbitrary<(both: TreeAndModel) => void> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
       .array(simpleItem, { minLength: 1, maxLength: 3 })
-      .map((items) => (both: Both) => both.appendItems(items)),
+      .map((items) => (both: TreeAndModel) => both.appendItems(items)),
   },
-  { weight: 2, arbitrary: fc.nat(50).map((at) => (both: Both) => both.branch(at)) },
-  fc.nat(50).map((at) => (both: Both) => both.fork(at)),
+  { weight: 2, arbitrary: fc.nat(50).map((at) => (both: TreeAndModel) => both.branch(at)) },
+  fc.nat(50).map((at) => (both: TreeAndModel) => both.fork(at)),
   {
     weight: 2,
-    arbitrary: fc.tuple(fc.nat(20), fc.boolean()).map((given) => (both: Both) => both.compact(...given)),
+    arbitrary: fc
+      .tuple(fc.nat(20), fc.boolean())
+      .map((given) => (both: TreeAndModel) => both.compact(...given)),
   },
-  fc.constant((both: Both) => both.reopen()),
-  fc.constantFrom('a', 'b').map((kind) => (both: Both) => both.unknown(kind)),
+  fc.constant((both: TreeAndModel) => both.reopen()),
+  fc.constantFrom('a', 'b').map((kind) => (both: TreeAndModel) => both.unknown(kind)),
   fc
     .constantFrom('gpt', 'x/y')
     .map(
-      (modelId) => (both: Both) =>
+      (modelId) => (both: TreeAndModel) =>
         both.append({ type: 'model_change', provider: 'p', modelId }, () => ({ model: `p/${modelId}` })),
     ),
   fc
     .constantFrom('off', 'high')
     .map(
-      (level) => (both: Both) =>
+      (level) => (both: TreeAndModel) =>
         both.append({ type: 'thinking_level_change', thinkingLevel: level }, () => ({ level })),
     ),
   fc
     .constantFrom('one', 'two', '')
     .map(
-      (name) => (both: Both) => both.append({ type: 'session_info', name }, () => ({ name: name || null })),
+      (name) => (both: TreeAndModel) =>
+        both.append({ type: 'session_info', name }, () => ({ name: name || null })),
     ),
 );
 
@@ -183,7 +186,7 @@ describe('the tree', () => {
     let compacted = 0;
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
-        const both = new Both();
+        const both = new TreeAndModel();
         for (const [at, step] of steps.entries()) {
           step(both);
           both.compare();

@@ -65,15 +65,15 @@ describe('getConversation', () => {
       client,
       subscribe: subscriber,
     } = await launch(fixture, { query: 'a' }, 'completed');
-    const goOn = async (session_id: string, query: string) => {
+    const continueSession = async (session_id: string, query: string) => {
       const child = objectOf(await client.call('continueSession', { session_id, query }));
       await subscriber.waitForStatus(stringOf(child.session_id), 'completed');
       return child;
     };
-    const second = await goOn(first, 'b');
-    const third = await goOn(stringOf(second.session_id), 'c');
+    const second = await continueSession(first, 'b');
+    const third = await continueSession(stringOf(second.session_id), 'c');
     // Messages of the parent after the fork are not the child's.
-    await goOn(first, 'd');
+    await continueSession(first, 'd');
     const rows = await conversation(client, { session_id: third.session_id ?? '' });
     expect(rows.map((row) => [row.session_id, short(row)])).toEqual([
       [first, '1 message user: a'],
@@ -145,9 +145,13 @@ describe('getConversation', () => {
 });
 
 describe('an approval is matched with its call', () => {
-  const place = (id: number) => ({ id: String(id), parentId: null, timestamp: '2026-01-01T00:00:00.123Z' });
+  const workplace = (id: number) => ({
+    id: String(id),
+    parentId: null,
+    timestamp: '2026-01-01T00:00:00.123Z',
+  });
   const called = (id: number, callId: string, name: string): Entry => ({
-    ...place(id),
+    ...workplace(id),
     type: 'message',
     message: {
       role: 'assistant',
@@ -156,7 +160,7 @@ describe('an approval is matched with its call', () => {
     },
   });
   const asked = (id: number, approvalId: string, about: JsonObject): Entry => ({
-    ...place(id),
+    ...workplace(id),
     ...APPROVAL_REQUEST.body({
       approvalId,
       requestedAt: '',
@@ -168,7 +172,7 @@ describe('an approval is matched with its call', () => {
     }),
   });
   const settled = (id: number, approvalId: string): Entry => ({
-    ...place(id),
+    ...workplace(id),
     ...APPROVAL_RESPONSE.body({ approvalId, status: 'approved', at: '' }),
   });
   const links = (entries: readonly Entry[]) =>

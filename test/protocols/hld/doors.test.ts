@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isObject, type JsonObject, parseObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import { dataPathsFrom } from '../../../src/setup/index.ts';
-import { call, textAnswer, type Site, site } from '../../cli/daemon.ts';
+import { call, textAnswer, type CliFixture, cliFixture } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
 import { Client, type Launched, statusOf } from './fixture.ts';
 
-async function hldClients({ home }: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
+async function hldClients({
+  home,
+}: CliFixture): Promise<{ readonly client: Client; readonly subscriber: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');
   const [client, subscriber] = [await Client.open(path), await Client.open(path)];
   subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
@@ -15,7 +17,7 @@ async function hldClients({ home }: Site): Promise<{ readonly client: Client; re
 }
 
 /** `polypod --mode rpc`, which the daemon serves. */
-function rpcClient({ env }: Site, ...args: readonly string[]) {
+function rpcClient({ env }: CliFixture, ...args: readonly string[]) {
   const running = start(['--mode', 'rpc', ...args], env);
   return {
     send: (message: JsonObject) => void running.child.stdin.write(`${JSON.stringify(message)}\n`),
@@ -28,19 +30,19 @@ function rpcClient({ env }: Site, ...args: readonly string[]) {
 }
 
 it('a session is launched over HLD, watched over the Pod Protocol and approved over RPC', async () => {
-  const here = await site([call('bash', { command: 'node -e 1' }), textAnswer('done')]);
-  await here.serve();
-  const { client, subscriber } = await hldClients(here);
+  const fixture = await cliFixture([call('bash', { command: 'node -e 1' }), textAnswer('done')]);
+  await fixture.serve();
+  const { client, subscriber } = await hldClients(fixture);
   const { session_id } = (await client.call('launchSession', {
     query: 'hi',
-    working_dir: here.project,
+    working_dir: fixture.project,
   })) as Launched;
   await subscriber.waitForStatus(session_id, 'waiting_input');
 
-  const { runtimeDirectory } = dataPathsFrom(here.env);
+  const { runtimeDirectory } = dataPathsFrom(fixture.env);
   const watcher = await Client.open(join(runtimeDirectory, 'pods', `${session_id}.sock`));
   watcher.send({ method: 'subscribe' });
-  const rpc = rpcClient(here, '--session', session_id);
+  const rpc = rpcClient(fixture, '--session', session_id);
   const { id } = await rpc.waitFor('extension_ui_request');
   rpc.send({ type: 'extension_ui_response', id, value: 'Allow once' });
 
@@ -57,10 +59,10 @@ it('a session is launched over HLD, watched over the Pod Protocol and approved o
 });
 
 it('an RPC session is listed and continued over HLD', async () => {
-  const here = await site([textAnswer('one'), textAnswer('two')]);
-  await here.serve();
-  const { client, subscriber } = await hldClients(here);
-  const rpc = rpcClient(here);
+  const fixture = await cliFixture([textAnswer('one'), textAnswer('two')]);
+  await fixture.serve();
+  const { client, subscriber } = await hldClients(fixture);
+  const rpc = rpcClient(fixture);
   rpc.send({ type: 'prompt', message: 'from RPC' });
   const { data } = await subscriber.waitFor(({ data: received }) => received.new_status === 'completed');
   expect(await client.call('listSessions')).toMatchObject({

@@ -174,9 +174,9 @@ export class Client {
     );
   }
 
-  async until<T>(look: () => T | undefined): Promise<T> {
+  async until<T>(check: () => T | undefined): Promise<T> {
     for (;;) {
-      const found = look();
+      const found = check();
       if (found !== undefined) return found;
       if (this.#isClosed)
         throw new Error(`the connection was closed; lines so far: ${this.lines.join('\n')}`);

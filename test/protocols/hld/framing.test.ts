@@ -137,14 +137,14 @@ describe('requests', () => {
     const { client: open, host, cwd } = await hldFixture([]);
     for (let count = 0; count < 20; count += 1)
       await host.create({ cwd, settings: { annotations: { hld: { query: 'x'.repeat(2_000) } } } });
-    const deaf = await open();
-    deaf.socket.pause();
+    const nonReading = await open();
+    nonReading.socket.pause();
     for (let count = 0; count < 400; count += 1)
-      deaf.write('{"jsonrpc":"2.0","method":"listSessions","id":1}\n');
+      nonReading.write('{"jsonrpc":"2.0","method":"listSessions","id":1}\n');
     const other = await open();
     expect(await other.exchange(HEALTH)).toBe(HEALTHY);
-    deaf.socket.resume();
-    await deaf.line(399);
+    nonReading.socket.resume();
+    await nonReading.line(399);
   });
 });
 

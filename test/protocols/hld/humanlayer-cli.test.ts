@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
-import { call, textAnswer, type Site, site } from '../../cli/daemon.ts';
+import { call, textAnswer, type CliFixture, cliFixture } from '../../cli/daemon.ts';
 import { Client, pendingApproval } from './fixture.ts';
 
 const require = createRequire(import.meta.url);
@@ -13,7 +13,11 @@ const require = createRequire(import.meta.url);
 const CLI = require.resolve('humanlayer/dist/index.js');
 
 /** Runs it as the user of our daemon: it connects to its default socket. */
-function humanlayer({ home }: Site, args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+function humanlayer(
+  { home }: CliFixture,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): ChildProcess {
   const child = spawn(process.execPath, [CLI, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: home, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -35,17 +39,19 @@ async function outcome(
   return { code, output };
 }
 
-async function launched(here: Site, ...args: readonly string[]): Promise<string> {
-  const { code, output } = await outcome(humanlayer(here, ['launch', ...args]));
+async function launched(fixture: CliFixture, ...args: readonly string[]): Promise<string> {
+  const { code, output } = await outcome(humanlayer(fixture, ['launch', ...args]));
   expect(output).toContain('Session launched successfully!');
   expect(code).toBe(0);
   return /Session ID: (\S+)/.exec(output)?.[1] ?? '';
 }
 
-const socketOf = ({ home }: Site): string => join(home, '.humanlayer/daemon.sock');
+const socketOf = ({ home }: CliFixture): string => join(home, '.humanlayer/daemon.sock');
 
-async function clients(here: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
-  const path = socketOf(here);
+async function clients(
+  fixture: CliFixture,
+): Promise<{ readonly client: Client; readonly subscriber: Client }> {
+  const path = socketOf(fixture);
   const [client, subscriber] = [await Client.open(path), await Client.open(path)];
   subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
   await subscriber.line(0);
@@ -58,9 +64,9 @@ class Mcp {
   readonly #waiting = new Map<number, (message: unknown) => void>();
   #nextId = 0;
 
-  static async open(here: Site, sessionId: string): Promise<Mcp> {
-    const env = { HUMANLAYER_SESSION_ID: sessionId, HUMANLAYER_DAEMON_SOCKET: socketOf(here) };
-    const mcp = new Mcp(humanlayer(here, ['mcp', 'claude_approvals'], env));
+  static async open(fixture: CliFixture, sessionId: string): Promise<Mcp> {
+    const env = { HUMANLAYER_SESSION_ID: sessionId, HUMANLAYER_DAEMON_SOCKET: socketOf(fixture) };
+    const mcp = new Mcp(humanlayer(fixture, ['mcp', 'claude_approvals'], env));
     await mcp.request('initialize', {
       protocolVersion: '2025-06-18',
       capabilities: {},
@@ -100,13 +106,13 @@ class Mcp {
 
 describe('the HumanLayer CLI with our daemon', () => {
   it('launches a session with its options', async () => {
-    const here = await site([textAnswer('Hello.')]);
-    await here.serve();
-    const { client, subscriber } = await clients(here);
+    const fixture = await cliFixture([textAnswer('Hello.')]);
+    await fixture.serve();
+    const { client, subscriber } = await clients(fixture);
     const id = await launched(
-      here,
+      fixture,
       'say hello',
-      ...['-m', 'haiku', '-t', 'From the CLI', '-w', here.project, '--max-turns', '3'],
+      ...['-m', 'haiku', '-t', 'From the CLI', '-w', fixture.project, '--max-turns', '3'],
     );
     await subscriber.waitForStatus(id, 'completed');
     expect(await client.call('getSessionState', { session_id: id })).toMatchObject({
@@ -114,29 +120,29 @@ describe('the HumanLayer CLI with our daemon', () => {
         query: 'say hello',
         title: 'From the CLI',
         model: 'haiku',
-        working_dir: here.project,
+        working_dir: fixture.project,
         status: 'completed',
       },
     });
-    expect((await here.polypod('sessions', 'show', 'From the CLI')).stdout).toContain('answered  Hello.');
+    expect((await fixture.polypod('sessions', 'show', 'From the CLI')).stdout).toContain('answered  Hello.');
   });
 
   it('launches a session whose calls are approved by a person with another tool', async () => {
-    const here = await site([call('bash', { command: 'node -e 1' }), textAnswer('Done.')]);
-    await here.serve();
-    const { client, subscriber } = await clients(here);
-    const id = await launched(here, 'do it', '-w', here.project);
+    const fixture = await cliFixture([call('bash', { command: 'node -e 1' }), textAnswer('Done.')]);
+    await fixture.serve();
+    const { client, subscriber } = await clients(fixture);
+    const id = await launched(fixture, 'do it', '-w', fixture.project);
     await subscriber.waitForStatus(id, 'waiting_input');
-    expect(await here.polypod('approvals', 'approve', await pendingApproval(client, id))).toMatchObject({
+    expect(await fixture.polypod('approvals', 'approve', await pendingApproval(client, id))).toMatchObject({
       code: 0,
     });
     await subscriber.waitForStatus(id, 'completed');
   });
 
   it('prints why a launch is refused', async () => {
-    const here = await site();
-    await here.serve();
-    const wrong = await outcome(humanlayer(here, ['launch', 'x', '-w', '/no/where']));
+    const fixture = await cliFixture();
+    await fixture.serve();
+    const wrong = await outcome(humanlayer(fixture, ['launch', 'x', '-w', '/no/where']));
     expect(wrong).toMatchObject({
       code: 1,
       output: expect.stringContaining('working directory does not exist: /no/where'),
@@ -144,13 +150,13 @@ describe('the HumanLayer CLI with our daemon', () => {
   });
 
   it('gets approvals through its MCP server: one approved, one denied, requested concurrently', async () => {
-    const here = await site([textAnswer('ok')]);
-    await here.serve();
-    const { client, subscriber } = await clients(here);
-    const id = await launched(here, 'hi', '-w', here.project);
+    const fixture = await cliFixture([textAnswer('ok')]);
+    await fixture.serve();
+    const { client, subscriber } = await clients(fixture);
+    const id = await launched(fixture, 'hi', '-w', fixture.project);
     await subscriber.waitForStatus(id, 'completed');
     // Its server handles one request at a time, so there are two, as with two sessions of Claude Code.
-    const [one, other] = await Promise.all([Mcp.open(here, id), Mcp.open(here, id)]);
+    const [one, other] = await Promise.all([Mcp.open(fixture, id), Mcp.open(fixture, id)]);
     const answers = Promise.all([one.ask('Bash', 'toolu_1'), other.ask('Write', 'toolu_2')]);
     const asked = async (tool: string) =>
       stringOf(
@@ -158,7 +164,7 @@ describe('the HumanLayer CLI with our daemon', () => {
           .data.approval_id,
       );
     await client.call('sendDecision', { approval_id: await asked('Bash'), decision: 'approve' });
-    const deny = await here.polypod('approvals', 'deny', await asked('Write'), '-m', 'Not now.');
+    const deny = await fixture.polypod('approvals', 'deny', await asked('Write'), '-m', 'Not now.');
     expect(deny).toMatchObject({ code: 0 });
     expect(await answers).toEqual([
       { behavior: 'allow', updatedInput: { command: 'ls' } },

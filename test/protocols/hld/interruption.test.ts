@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ADA, promptCommand } from '../../pod/fixture.ts';
-import { textAnswer, type Site, site } from '../../cli/daemon.ts';
+import { textAnswer, type CliFixture, cliFixture } from '../../cli/daemon.ts';
 import type { Running } from '../../cli/polypod.ts';
 import { Client, hldFixture, launch, type Launched, STALLS } from './fixture.ts';
 
-async function clients({ home }: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
+async function clients({
+  home,
+}: CliFixture): Promise<{ readonly client: Client; readonly subscriber: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');
   const [client, subscriber] = [await Client.open(path), await Client.open(path)];
   subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
@@ -22,7 +24,7 @@ async function rows(client: Client, session_id: string): Promise<readonly string
 }
 
 /** The messages of the last request to the model, as `role: text`. */
-function sent({ sim }: Site): readonly string[] {
+function sent({ sim }: CliFixture): readonly string[] {
   const body = sim.requests.at(-1)?.body as
     | { messages: { role: string; content: { text: string }[] }[] }
     | undefined;
@@ -32,38 +34,38 @@ function sent({ sim }: Site): readonly string[] {
 }
 
 /** Waits until the answer has started. */
-async function begun(here: Site, id: string): Promise<void> {
-  for await (const watched of (await here.pod(id)).watch({ after: 0 }))
+async function begun(fixture: CliFixture, id: string): Promise<void> {
+  for await (const watched of (await fixture.pod(id)).watch({ after: 0 }))
     if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'block-delta')) return;
 }
 
 const INTERRUPTED = ['user: Wait', 'assistant: I begin', 'user: [Request interrupted by user]'];
 
 describe('an answer that is interrupted while it streams', () => {
-  it.each<[string, (here: Site, client: Client, id: string, daemon: Running) => Promise<unknown>]>([
+  it.each<[string, (fixture: CliFixture, client: Client, id: string, daemon: Running) => Promise<unknown>]>([
     ['here', (_, client, session_id) => client.call('interruptSession', { session_id })],
-    ['at another door', async (here, _, id) => (await here.pod(id)).handle({ type: 'cancel' }, ADA)],
+    ['at another door', async (fixture, _, id) => (await fixture.pod(id)).handle({ type: 'cancel' }, ADA)],
     [
       'by the end of the daemon',
-      async (here, _, __, daemon) => {
+      async (fixture, _, __, daemon) => {
         daemon.child.kill('SIGTERM');
         await daemon.finished;
-        await here.serve();
+        await fixture.serve();
       },
     ],
   ])('stays in the conversation, and the model receives it: %s', async (_, interrupt) => {
-    const here = await site([STALLS, textAnswer('Hello again.')]);
-    here.configure('shutdown_grace: 10ms\n');
-    const daemon = await here.serve();
-    const first = await clients(here);
+    const fixture = await cliFixture([STALLS, textAnswer('Hello again.')]);
+    fixture.configure('shutdown_grace: 10ms\n');
+    const daemon = await fixture.serve();
+    const first = await clients(fixture);
     const { session_id } = (await first.client.call('launchSession', { query: 'Wait' })) as Launched;
-    await begun(here, session_id);
-    await interrupt(here, first.client, session_id, daemon);
-    const { client, subscriber } = await clients(here);
+    await begun(fixture, session_id);
+    await interrupt(fixture, first.client, session_id, daemon);
+    const { client, subscriber } = await clients(fixture);
     await expect.poll(() => rows(client, session_id), { timeout: 20_000 }).toEqual(INTERRUPTED);
     const child = (await client.call('continueSession', { session_id, query: 'Hello' })) as Launched;
     await subscriber.waitForStatus(child.session_id, 'completed');
-    expect(sent(here)).toEqual([
+    expect(sent(fixture)).toEqual([
       'user: Wait',
       'assistant: I begin',
       'user: [Request interrupted by user]\n\nHello',

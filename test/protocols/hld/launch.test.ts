@@ -187,13 +187,13 @@ describe('launchSession', () => {
   });
 
   it('passes mcp_config to the agent, as an object or as text; without servers it means none', async () => {
-    const dataPaths: Workplace[] = [];
+    const workplaces: Workplace[] = [];
     const fixture = await hldFixture([textAnswer('one'), textAnswer('two'), textAnswer('three')], {});
     const host = await fixture.reopen({
       directory: scratch(),
-      agents: async (place) => {
-        dataPaths.push(place);
-        return agentsOn(fixture.sim)(place);
+      agents: async (workplace) => {
+        workplaces.push(workplace);
+        return agentsOn(fixture.sim)(workplace);
       },
     });
     const path = join(scratch(), 's');
@@ -208,7 +208,7 @@ describe('launchSession', () => {
       '',
     ])
       await client.call('launchSession', { query: 'hi', mcp_config });
-    expect(dataPaths.map((place) => place.settings().mcpConfig)).toEqual([
+    expect(workplaces.map((workplace) => workplace.settings().mcpConfig)).toEqual([
       config,
       config,
       undefined,
@@ -350,12 +350,12 @@ describe('permission_prompt_tool', () => {
       client,
       subscribe: subscriber,
     } = await launch(fixture, { query: 'hi', permission_prompt_tool: 'mcp__gate__ask' }, 'completed');
-    const goOn = async (more: JsonObject) =>
+    const continueSession = async (more: JsonObject) =>
       stringOf(
         objectOf(await client.call('continueSession', { session_id, query: 'on', ...more })).session_id,
       );
-    await subscriber.waitForStatus(await goOn({}), 'completed');
-    const native = await goOn({ permission_prompt_tool: 'mcp__codelayer__request_permission' });
+    await subscriber.waitForStatus(await continueSession({}), 'completed');
+    const native = await continueSession({ permission_prompt_tool: 'mcp__codelayer__request_permission' });
     await subscriber.waitForStatus(native, 'waiting_input');
   });
 

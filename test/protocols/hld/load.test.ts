@@ -23,7 +23,9 @@ describe('under load', () => {
       const caller = callers[index % callers.length];
       return (await caller?.call('launchSession', { query: `session ${index}` })) as Launched;
     });
-    const comers = Promise.all(callers.map((caller, index) => comeAndGo(fixture.path, caller, index)));
+    const reconnecting = Promise.all(
+      callers.map((caller, index) => reconnectRepeatedly(fixture.path, caller, index)),
+    );
     const sessions = await Promise.all(launching);
     await Promise.all(
       sessions.map(async ({ session_id }, index) => {
@@ -38,7 +40,7 @@ describe('under load', () => {
       }),
     );
     for (const { session_id } of sessions) await reference.waitForStatus(session_id, 'completed');
-    await comers;
+    await reconnecting;
 
     expect(reference.events).toHaveLength(SESSIONS * EVENTS_OF_A_SESSION);
     for (const subscriber of subscribers) {
@@ -53,7 +55,7 @@ describe('under load', () => {
 const EVENTS_OF_A_SESSION = 11;
 
 /** Sends a request while other clients connect, subscribe and disconnect. */
-async function comeAndGo(path: string, caller: Client, index: number): Promise<void> {
+async function reconnectRepeatedly(path: string, caller: Client, index: number): Promise<void> {
   expect(await caller.call(index % 5 === 0 ? 'listSessions' : 'health')).toBeDefined();
   const guest = await Client.open(path);
   guest.send({ jsonrpc: '2.0', method: index % 2 === 0 ? 'Subscribe' : 'listSessions', id: 1 });

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
-import { call, textAnswer, type Site, site } from '../../cli/daemon.ts';
+import { call, textAnswer, type CliFixture, cliFixture } from '../../cli/daemon.ts';
 import { scripted } from '../../mcp/fixture.ts';
 import { ADA, promptCommand } from '../../pod/fixture.ts';
 import {
@@ -19,7 +19,9 @@ import {
 /** The HumanLayer CLI from npm. */
 const CLI = createRequire(import.meta.url).resolve('humanlayer/dist/index.js');
 
-async function clients({ home }: Site): Promise<{ readonly client: Client; readonly subscriber: Client }> {
+async function clients({
+  home,
+}: CliFixture): Promise<{ readonly client: Client; readonly subscriber: Client }> {
   const path = join(home, '.humanlayer/daemon.sock');
   const [client, subscriber] = [await Client.open(path), await Client.open(path)];
   subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
@@ -67,14 +69,14 @@ describe("a client's MCP server in mcp_config", () => {
     ],
     ['an approvals server that knows the run only', () => serverOf(scripted(APPROVALS_OF_2025))],
   ])('%s requests approvals on the socket that it receives', async (_, config) => {
-    const here = await site([
+    const fixture = await cliFixture([
       call('bash', { command: 'sleep 600' }),
       call('bash', { command: 'env' }),
       call('bash', { command: 'touch never' }),
       textAnswer('Done.'),
     ]);
-    await here.serve();
-    const { client, subscriber } = await clients(here);
+    await fixture.serve();
+    const { client, subscriber } = await clients(fixture);
     // While a command of an agent runs, the daemon checks every process that connects.
     const other = (await client.call('launchSession', {
       query: 'Wait',
@@ -86,7 +88,7 @@ describe("a client's MCP server in mcp_config", () => {
 
     const { session_id, run_id } = (await client.call('launchSession', {
       query: 'Go',
-      working_dir: here.project,
+      working_dir: fixture.project,
       mcp_config: config(),
       permission_prompt_tool: 'mcp__approvals__request_permission',
     })) as Launched;
@@ -143,9 +145,9 @@ describe("a client's MCP server in mcp_config", () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-    const here = await site([textAnswer('One.'), textAnswer('Two.')]);
-    await here.serve();
-    const { client, subscriber } = await clients(here);
+    const fixture = await cliFixture([textAnswer('One.'), textAnswer('Two.')]);
+    await fixture.serve();
+    const { client, subscriber } = await clients(fixture);
     const { session_id } = (await client.call('launchSession', {
       query: 'Go',
       mcp_config: {

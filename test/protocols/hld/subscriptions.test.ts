@@ -143,8 +143,8 @@ describe('Subscribe', () => {
     const fixture = await hldFixture(() => ({ ...textAnswer(text), pace: { chunkSize: 50_000 } }), {
       hld: { limits: { connectionBytes: 500_000 } },
     });
-    const deaf = await fixture.subscribe();
-    deaf.socket.pause();
+    const nonReading = await fixture.subscribe();
+    nonReading.socket.pause();
     const subscriber = await fixture.subscribe();
     const pod = await fixture.host.create({ cwd: fixture.cwd, settings: { autoCompaction: false } });
     const runs = 20;
@@ -154,11 +154,11 @@ describe('Subscribe', () => {
     }
     expect(subscriber.events.filter(({ data }) => data.content === text)).toHaveLength(runs);
     expect(fixture.door.status()).toMatchObject({ subscribers: 1 });
-    deaf.socket.resume();
-    await deaf.closed;
+    nonReading.socket.resume();
+    await nonReading.closed;
     // It received a prefix of what the other client received: there is no gap.
-    expect(deaf.lines.slice(1)).toEqual(subscriber.lines.slice(1, deaf.lines.length));
-    expect(deaf.events.length).toBeLessThan(subscriber.events.length);
+    expect(nonReading.lines.slice(1)).toEqual(subscriber.lines.slice(1, nonReading.lines.length));
+    expect(nonReading.events.length).toBeLessThan(subscriber.events.length);
   });
 });
 

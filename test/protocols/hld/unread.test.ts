@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
-import { site } from '../../cli/daemon.ts';
+import { cliFixture } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
 import type { Answer } from '../../../src/sim/index.ts';
 import { ADA, promptCommand } from '../../pod/fixture.ts';
@@ -17,7 +17,7 @@ const long = (bytes: number): Answer => ({
   pace: { chunkSize: 250_000 },
 });
 
-async function deaf(path: string, params: JsonObject = {}): Promise<Client> {
+async function nonReadingSubscriber(path: string, params: JsonObject = {}): Promise<Client> {
   const client = await Client.open(path);
   client.send({ jsonrpc: '2.0', method: 'Subscribe', params, id: 1 });
   await client.line(0);
@@ -27,10 +27,10 @@ async function deaf(path: string, params: JsonObject = {}): Promise<Client> {
 
 describe('clients that do not read', () => {
   it('share one copy in memory, are disconnected at their limit, and delay no one', async () => {
-    const here = await site(Array.from({ length: 9 }, () => long(1_000_000)));
-    const heapFile = join(here.home, 'heap.json');
+    const fixture = await cliFixture(Array.from({ length: 9 }, () => long(1_000_000)));
+    const heapFile = join(fixture.home, 'heap.json');
     const probe = pathToFileURL(resolve('test/protocols/tasks/limits/heap-probe.mjs')).href;
-    const env = { ...here.env, NODE_OPTIONS: `--import=${probe}`, HEAP_FILE: heapFile };
+    const env = { ...fixture.env, NODE_OPTIONS: `--import=${probe}`, HEAP_FILE: heapFile };
     const daemon = start(['serve', '--json'], env);
     await daemon.waitForOutput('{"pid":');
     const live = async (count: number): Promise<number> => {
@@ -38,7 +38,7 @@ describe('clients that do not read', () => {
       await expect.poll(() => usageIn(heapFile), { timeout: 20_000 }).toMatchObject({ count });
       return usageIn(heapFile)?.live ?? Number.NaN;
     };
-    const path = join(here.home, '.humanlayer/daemon.sock');
+    const path = join(fixture.home, '.humanlayer/daemon.sock');
     const client = await Client.open(path);
     const subscriber = await Client.open(path);
     subscriber.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
@@ -46,19 +46,19 @@ describe('clients that do not read', () => {
       for (let run = 0; run < runs; run += 1) {
         const { session_id } = (await client.call('launchSession', { query: 'Go' })) as Launched;
         await subscriber.waitForStatus(session_id, 'completed');
-        await here.pod(session_id).then((pod) => pod.handle({ type: 'close' }, ADA));
+        await fixture.pod(session_id).then((pod) => pod.handle({ type: 'close' }, ADA));
       }
     };
-    await Promise.all(Array.from({ length: 40 }, () => deaf(path)));
+    await Promise.all(Array.from({ length: 40 }, () => nonReadingSubscriber(path)));
     const before = await live(1);
     await work(3);
     // 3 MB of events: a copy per client would be 120 MB.
     expect(((await live(2)) - before) / MEGABYTE).toBeLessThan(30);
     await work(6);
-    const log = readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8');
+    const log = readFileSync(join(fixture.dataDirectory, 'logs/polypod.log'), 'utf8');
     expect(log.match(/the client had more than 8388608 bytes unread/g)).toHaveLength(40);
     expect(subscriber.events.filter(({ data }) => data.content?.length === 1_000_000)).toHaveLength(9);
-    expect((await here.polypod('status', '--json')).stdout).toContain('"cutOff":40');
+    expect((await fixture.polypod('status', '--json')).stdout).toContain('"cutOff":40');
   }, 120_000);
 
   it('share the limit of the door: the one with the most unread bytes is disconnected first', async () => {
@@ -73,8 +73,8 @@ describe('clients that do not read', () => {
       await subscriber.waitFor(({ data }) => data.new_status === 'completed' && data.run_id === runId);
     };
     // Their filters differ, so nothing is shared.
-    const one = await deaf(fixture.path, { session_id: first });
-    const other = await deaf(fixture.path, { session_id: second });
+    const one = await nonReadingSubscriber(fixture.path, { session_id: first });
+    const other = await nonReadingSubscriber(fixture.path, { session_id: second });
     await again(first);
     await again(first);
     await again(second);

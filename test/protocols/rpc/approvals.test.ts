@@ -50,7 +50,7 @@ describeOnEach((openFixture) => {
         client.send({ type: 'prompt', message: 'go' });
         const answered = await client.waitFor(({ method }) => method === 'select');
         client.send({ type: 'extension_ui_response', id: answered.id, value: 'Allow once' });
-        const moot = await client.waitFor(({ method }) => method === 'select', client.lines.length);
+        const withdrawn = await client.waitFor(({ method }) => method === 'select', client.lines.length);
         await client.ask(command);
         await client.waitFor(({ method }) => method === 'cancel');
         expect(client.lines.filter(({ method }) => method === 'cancel')).toEqual([
@@ -58,7 +58,7 @@ describeOnEach((openFixture) => {
             type: 'extension_ui_request',
             id: expect.any(String) as unknown,
             method: 'cancel',
-            targetId: moot.id,
+            targetId: withdrawn.id,
           },
         ]);
       },

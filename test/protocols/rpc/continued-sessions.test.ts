@@ -5,14 +5,14 @@ import { startSim } from '../../../src/sim/index.ts';
 import { start, temporaryDirectory } from '../../cli/polypod.ts';
 import { Program } from './program.ts';
 
-interface Desk {
+interface HomeFixture {
   readonly home: string;
   readonly env: Readonly<Record<string, string>>;
   readonly client: (...args: readonly string[]) => Program;
 }
 
 /** A home directory whose configuration has an account with two reasoning models, the first of which is the default. */
-async function context(way: 'in process' | 'in a daemon' = 'in process'): Promise<Desk> {
+async function homeFixture(way: 'in process' | 'in a daemon' = 'in process'): Promise<HomeFixture> {
   const sim = await startSim({ script: () => ({ parts: [{ text: 'ok' }] }) });
   onTestFinished(() => sim.close());
   const home = temporaryDirectory();
@@ -39,7 +39,7 @@ const MODES = {
 
 describe.each(['in process', 'in a daemon'] as const)('a continued session %s', (way) => {
   it('keeps its model, thinking level and modes, unless options override them', async () => {
-    const { client } = await context(way);
+    const { client } = await homeFixture(way);
     const first = client('--model', 'work/second:high');
     await first.ask('set_steering_mode', { mode: 'all' });
     await first.ask('set_follow_up_mode', { mode: 'all' });
@@ -70,7 +70,7 @@ describe.each(['in process', 'in a daemon'] as const)('a continued session %s', 
 
 describe('a continued session', () => {
   it('keeps its original model when the default changes', async () => {
-    const { client, env } = await context();
+    const { client, env } = await homeFixture();
     const first = client();
     await first.ask('set_session_name', { name: 'named' });
     await first.run('hi');
@@ -84,7 +84,7 @@ describe('a continued session', () => {
   });
 
   it('shows all properties of a model that no list contains', async () => {
-    const { client } = await context();
+    const { client } = await homeFixture();
     const first = client('--model', 'work/brand-new');
     await first.run('hi');
     const { model } = await first.get('get_state');
@@ -95,7 +95,7 @@ describe('a continued session', () => {
   });
 
   it('of pi keeps its model and thinking level', async () => {
-    const { home, client } = await context();
+    const { home, client } = await homeFixture();
     const file = writePiSession(home, { provider: 'work', modelId: 'second' });
     const switched = client();
     await switched.get('switch_session', { sessionPath: file });
@@ -109,7 +109,7 @@ describe('a continued session', () => {
   });
 
   it('whose provider is not configured can be read, branched and left, and reports what to configure', async () => {
-    const { home, client } = await context();
+    const { home, client } = await homeFixture();
     const file = writePiSession(home, { provider: 'acme', modelId: 'm1' });
     const program = client('--session', file);
     const state = await program.get('get_state');

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { site } from '../../cli/daemon.ts';
+import { cliFixture } from '../../cli/daemon.ts';
 import { temporaryDirectory } from '../../cli/polypod.ts';
 import type { Line } from './client.ts';
 import { Program } from './program.ts';
@@ -36,9 +36,9 @@ describe('commands before the end of the input', () => {
     [
       'of a daemon',
       async () => {
-        const here = await site();
-        await here.serve('--offline');
-        return new Program([], here.env);
+        const fixture = await cliFixture();
+        await fixture.serve('--offline');
+        return new Program([], fixture.env);
       },
     ],
   ])('%s are all answered, and a long bash command is cancelled', async (_, start) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { objectOf } from '../../../src/base/index.ts';
-import { site } from '../../cli/daemon.ts';
+import { cliFixture } from '../../cli/daemon.ts';
 import { temporaryDirectory } from '../../cli/polypod.ts';
 import { Program } from './program.ts';
 
@@ -16,9 +16,12 @@ async function hosts(where: 'in its process' | 'in the daemon') {
     const home = temporaryDirectory();
     return { home, host: (...args: readonly string[]) => new Program([...SIM, ...args], { HOME: home }) };
   }
-  const here = await site();
-  await here.serve('--offline');
-  return { home: here.home, host: (...args: readonly string[]) => new Program([...SIM, ...args], here.env) };
+  const fixture = await cliFixture();
+  await fixture.serve('--offline');
+  return {
+    home: fixture.home,
+    host: (...args: readonly string[]) => new Program([...SIM, ...args], fixture.env),
+  };
 }
 
 async function toolsOf(program: Program): Promise<readonly string[]> {

@@ -10,13 +10,13 @@ import type { Health } from '../../../src/daemon/index.ts';
 import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { RPC_SOCKET } from '../../../src/protocols/index.ts';
 import { connectUnix } from '../../../src/wire/index.ts';
-import { type Site, site } from '../../cli/daemon.ts';
+import { type CliFixture, cliFixture } from '../../cli/daemon.ts';
 import { MAIN, type Running, temporaryDirectory } from '../../cli/polypod.ts';
 import { gist } from './gist.ts';
 import { Program } from './program.ts';
 
 interface Relayed {
-  readonly site: Site;
+  readonly fixture: CliFixture;
   readonly daemon: Running;
   readonly client: (...args: readonly string[]) => Program;
   readonly health: () => Promise<Health>;
@@ -24,18 +24,18 @@ interface Relayed {
 
 /** A daemon with the simulated model, and clients that connect to it. */
 async function relayed(config = ''): Promise<Relayed> {
-  const here = await site();
-  here.configure(config);
-  const daemon = await here.serve('--offline');
+  const fixture = await cliFixture();
+  fixture.configure(config);
+  const daemon = await fixture.serve('--offline');
   return {
-    site: here,
+    fixture,
     daemon,
-    client: (...args) => new Program(args, here.env),
-    health: async () => JSON.parse((await here.polypod('status', '--json')).stdout) as Health,
+    client: (...args) => new Program(args, fixture.env),
+    health: async () => JSON.parse((await fixture.polypod('status', '--json')).stdout) as Health,
   };
 }
 
-function socketIn({ env }: Pick<Site, 'env'>, ...names: readonly string[]): string {
+function socketIn({ env }: Pick<CliFixture, 'env'>, ...names: readonly string[]): string {
   return join(dataPathsFrom(env).runtimeDirectory, ...names);
 }
 
@@ -50,7 +50,7 @@ async function connected(path: string): Promise<Socket> {
 }
 
 /** Everything received up to a text. */
-async function heardOn(socket: Socket, text: RegExp): Promise<string> {
+async function readUntil(socket: Socket, text: RegExp): Promise<string> {
   let output = '';
   for await (const chunk of socket.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
     output += String(chunk);
@@ -63,8 +63,8 @@ const TOUCH = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
 
 describe('with a running daemon, polypod --mode rpc', () => {
   it("serves pi's own client from the daemon", async () => {
-    const { site: here, health } = await relayed();
-    const pi = new RpcClient({ cliPath: MAIN, cwd: here.project, env: { ...here.env } });
+    const { fixture, health } = await relayed();
+    const pi = new RpcClient({ cliPath: MAIN, cwd: fixture.project, env: { ...fixture.env } });
     await pi.start();
     onTestFinished(() => pi.stop());
     const events = await pi.promptAndWait('hi [[sim text=Hello]]');
@@ -72,7 +72,7 @@ describe('with a running daemon, polypod --mode rpc', () => {
     expect(events.map(({ type }): string => type).find((type) => type !== 'ready')).toBe('agent_start');
     expect(events.map(({ type }) => type).filter((type) => type === 'agent_end')).toHaveLength(1);
     expect(await pi.getLastAssistantText()).toBe('Hello');
-    expect(await pi.bash('pwd')).toMatchObject({ output: `${here.project}\n`, exitCode: 0 });
+    expect(await pi.bash('pwd')).toMatchObject({ output: `${fixture.project}\n`, exitCode: 0 });
     expect(await pi.setModel('sim', 'offline')).toMatchObject({ id: 'offline' });
     const [first] = await pi.getForkMessages();
     expect(await pi.fork(first?.entryId ?? '')).toMatchObject({ cancelled: false });
@@ -83,20 +83,20 @@ describe('with a running daemon, polypod --mode rpc', () => {
     expect(doors).toContainEqual({
       name: 'rpc',
       state: 'open',
-      details: { socket: socketIn(here, 'rpc.sock'), links: 1, refused: 0 },
+      details: { socket: socketIn(fixture, 'rpc.sock'), links: 1, refused: 0 },
     });
   });
 
   it('shows its session in the list and on its pod socket at the same time', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const program = client();
     await program.run('one [[sim text=first]]');
     const { sessionId } = await program.get('get_state');
-    const listed = await here.polypod('ls', '--json');
+    const listed = await fixture.polypod('ls', '--json');
     expect(listed.stdout).toContain(String(sessionId));
-    const socket = await connected(socketIn(here, 'pods', `${String(sessionId)}.sock`));
+    const socket = await connected(socketIn(fixture, 'pods', `${String(sessionId)}.sock`));
     socket.write('{"method":"run","params":{"input":"from there [[sim text=back]]"}}\n');
-    expect(await heardOn(socket, /"state":"idle"/)).toContain('"text":"back"');
+    expect(await readUntil(socket, /"state":"idle"/)).toContain('"text":"back"');
     await program.waitFor(
       ({ type, message }) => type === 'message_end' && JSON.stringify(message).includes('back'),
     );
@@ -104,11 +104,11 @@ describe('with a running daemon, polypod --mode rpc', () => {
   });
 
   it('writes nothing before the first command of its client', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const program = client();
     expect(await program.get('get_state')).toMatchObject({ messageCount: 0 });
     await program.end();
-    expect(JSON.parse((await here.polypod('ls', '--json')).stdout)).toEqual([]);
+    expect(JSON.parse((await fixture.polypod('ls', '--json')).stdout)).toEqual([]);
   });
 
   it('gives every client its own session, or two the same one', async () => {
@@ -126,7 +126,7 @@ describe('with a running daemon, polypod --mode rpc', () => {
   });
 
   it('applies the session options of its command line', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const program = client('--thinking', 'high', '--system-prompt', 'You are a test.', '--no-mcp', '-c');
     await program.run('[[sim text=ok]]');
     const { sessionId, sessionFile } = await program.get('get_state');
@@ -136,7 +136,7 @@ describe('with a running daemon, polypod --mode rpc', () => {
     await program.end();
     expect(await client('--continue').get('get_state')).toMatchObject({ sessionId });
     expect(await client('--fork', String(sessionId)).get('get_state')).toMatchObject({ messageCount: 2 });
-    expect(statSync(socketIn(here, 'rpc.sock')).mode & 0o777).toBe(0o600);
+    expect(statSync(socketIn(fixture, 'rpc.sock')).mode & 0o777).toBe(0o600);
   });
 
   it('reports what the daemon cannot provide before ready', async () => {
@@ -199,23 +199,23 @@ describe('the RPC relay', () => {
   });
 
   it('exits with 1 when the daemon is stopped', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const program = client();
     await program.get('get_state');
-    expect((await here.polypod('stop')).code).toBe(0);
+    expect((await fixture.polypod('stop')).code).toBe(0);
     expect((await program.finished).code).toBe(1);
-    expect(existsSync(socketIn(here, 'rpc.sock'))).toBe(false);
+    expect(existsSync(socketIn(fixture, 'rpc.sock'))).toBe(false);
   });
 
   it('removes its client’s tools from the pod when the client disconnects', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const program = client();
     const tools = [{ name: 'echo_host', description: 'Echoes.', parameters: { type: 'object' } }];
     expect(await program.get('set_host_tools', { tools })).toEqual({ toolNames: ['echo_host'] });
     await program.run('[[sim text=ok]]');
     const { sessionId } = await program.get('get_state');
     await program.end();
-    const pod = await here.pod(String(sessionId));
+    const pod = await fixture.pod(String(sessionId));
     for await (const watched of pod.watch()) {
       expect(watched).toMatchObject({ snapshot: { settings: { clientTools: [] } } });
       break;
@@ -255,21 +255,21 @@ describe('the RPC relay', () => {
 
 describe('an RPC session in the daemon', () => {
   it('runs commands without approval, and no other session does', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const program = client();
     expect(gist(await program.run(TOUCH))).toContain('tool_execution_end bash');
-    expect(existsSync(join(here.home, 'made.txt'))).toBe(true);
+    expect(existsSync(join(fixture.home, 'made.txt'))).toBe(true);
     await program.get('new_session');
     expect(gist(await program.run(TOUCH))).toContain('tool_execution_end bash');
-    const link = await here.link();
-    const { id } = await link.call('new', { cwd: here.home });
-    const socket = await connected(socketIn(here, 'pods', `${String(id)}.sock`));
+    const link = await fixture.link();
+    const { id } = await link.call('new', { cwd: fixture.home });
+    const socket = await connected(socketIn(fixture, 'pods', `${String(id)}.sock`));
     socket.write(`${JSON.stringify({ method: 'run', params: { input: TOUCH } })}\n`);
-    expect(await heardOn(socket, /"state":"(?:paused|idle)"/)).toContain('"state":"paused"');
+    expect(await readUntil(socket, /"state":"(?:paused|idle)"/)).toContain('"state":"paused"');
   });
 
   it('requires approval with --ask, also if it did not before', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const program = client();
     await program.run('[[sim text=ok]]');
     const { sessionId } = await program.get('get_state');
@@ -278,16 +278,14 @@ describe('an RPC session in the daemon', () => {
     const { id } = await asking.waitFor(({ type }) => type === 'extension_ui_request');
     asking.send({ type: 'extension_ui_response', id, value: 'Deny' });
     await asking.quiet();
-    expect(existsSync(join(here.home, 'made.txt'))).toBe(false);
+    expect(existsSync(join(fixture.home, 'made.txt'))).toBe(false);
   });
 
   it('does not run what the user has denied', async () => {
-    const { site: here, client } = await relayed(
-      'permissions: { rules: [{ command: touch, action: deny }] }\n',
-    );
+    const { fixture, client } = await relayed('permissions: { rules: [{ command: touch, action: deny }] }\n');
     const lines = await client().run(TOUCH);
     expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({ isError: true });
-    expect(existsSync(join(here.home, 'made.txt'))).toBe(false);
+    expect(existsSync(join(fixture.home, 'made.txt'))).toBe(false);
   });
 });
 
@@ -339,11 +337,11 @@ describe('a session that another process has open', () => {
   });
 
   it('is served by a daemon that opened it while the program was starting', async () => {
-    const { site: here, client } = await relayed();
+    const { fixture, client } = await relayed();
     const holder = client();
     await holder.run('[[sim text=ok]]');
     const { sessionId } = await holder.get('get_state');
-    const socket = socketIn(here, RPC_SOCKET);
+    const socket = socketIn(fixture, RPC_SOCKET);
     renameSync(socket, `${socket}.away`);
     // The program has not found the daemon when it looks for a model here.
     const ollama = createHttpServer((_, response) => {
@@ -354,7 +352,7 @@ describe('a session that another process has open', () => {
     await once(ollama, 'listening');
     const { port } = ollama.address() as AddressInfo;
     const program = new Program(['--session', String(sessionId)], {
-      ...here.env,
+      ...fixture.env,
       ANTHROPIC_API_KEY: '',
       OLLAMA_HOST: `http://127.0.0.1:${port}`,
     });

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { site } from '../../cli/daemon.ts';
+import { cliFixture } from '../../cli/daemon.ts';
 import { polypod, temporaryDirectory } from '../../cli/polypod.ts';
 import { Program } from './program.ts';
 
@@ -149,12 +149,12 @@ describe('switch_session', () => {
   });
 
   it('leaves a session that was removed from the daemon, which is not opened again', async () => {
-    const here = await site();
-    await here.serve('--offline');
-    const program = new Program([], here.env);
+    const fixture = await cliFixture();
+    await fixture.serve('--offline');
+    const program = new Program([], fixture.env);
     await program.run('hi [[sim text=Hello]]');
     const { sessionId, sessionFile } = await program.get('get_state');
-    expect(await here.polypod('rm', String(sessionId), '--yes')).toMatchObject({ code: 0 });
+    expect(await fixture.polypod('rm', String(sessionId), '--yes')).toMatchObject({ code: 0 });
     for (const [command, fields] of [
       ['get_messages', {}],
       ['prompt', { message: 'hi' }],

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AgentRecord } from '../../../src/daemon/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Site, site } from '../../cli/daemon.ts';
+import { type CliFixture, cliFixture } from '../../cli/daemon.ts';
 import { type Running, start } from '../../cli/polypod.ts';
 import { Client } from './fixture.ts';
 
 /** The built program as an agent over HTTP. */
-export interface AgentSite extends Site {
+export interface AgentFixture extends CliFixture {
   readonly keyFile: string;
   /** Starts it in the foreground and waits until it is ready; in the project's directory, on a free port. */
   readonly agent: (...args: readonly string[]) => Promise<Running>;
@@ -21,16 +21,16 @@ export interface AgentSite extends Site {
   readonly newKey: (...args: readonly string[]) => Promise<string>;
 }
 
-export async function agentSite(script: readonly Answer[] = []): Promise<AgentSite> {
-  const here = await site(script);
-  const tasks = join(here.dataDirectory, 'tasks');
+export async function agentFixture(script: readonly Answer[] = []): Promise<AgentFixture> {
+  const fixture = await cliFixture(script);
+  const tasks = join(fixture.dataDirectory, 'tasks');
   const keyFile = join(tasks, 'client.key');
   const record = (name = 'polypod'): AgentRecord =>
     JSON.parse(readFileSync(join(tasks, 'agents', `${name}.json`), 'utf8')) as AgentRecord;
-  const agentWith: AgentSite['agentWith'] = async (env, ...args) => {
+  const agentWith: AgentFixture['agentWith'] = async (env, ...args) => {
     const port = args.includes('--port') ? [] : ['--port', '0'];
-    const fixed = ['agent', 'start', '--foreground', '--json', '--cwd', here.project, ...port];
-    const running = start([...fixed, ...args], { ...here.env, ...env });
+    const fixed = ['agent', 'start', '--foreground', '--json', '--cwd', fixture.project, ...port];
+    const running = start([...fixed, ...args], { ...fixture.env, ...env });
     const end = running.finished.then(({ code, stderr }) => {
       throw new Error(`agent start ended with ${code}: ${stderr}`);
     });
@@ -39,14 +39,14 @@ export async function agentSite(script: readonly Answer[] = []): Promise<AgentSi
     return running;
   };
   return {
-    ...here,
+    ...fixture,
     keyFile,
     record,
     agentWith,
     agent: (...args) => agentWith({}, ...args),
     client: (key) => new Client(() => record().url, key ?? readFileSync(keyFile, 'utf8').trim()),
     newKey: async (...args) => {
-      const { code, stdout, stderr } = await here.polypod('keys', 'create', ...args);
+      const { code, stdout, stderr } = await fixture.polypod('keys', 'create', ...args);
       if (code !== 0) throw new Error(stderr);
       return stdout.trim();
     },

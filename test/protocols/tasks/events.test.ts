@@ -8,7 +8,7 @@ import { type Client, type ReceivedEvent, textAnswer, STALLS, tasksFixture } fro
 const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
 
 /** The lines of a session from its first event on, as far as they are in the log. */
-async function whole(client: Client, path: string): Promise<readonly ReceivedEvent[]> {
+async function allEvents(client: Client, path: string): Promise<readonly ReceivedEvent[]> {
   const reader = await client.events(path);
   await reader.ended;
   return reader.received.filter(({ id }) => id !== undefined);
@@ -74,7 +74,7 @@ describe('the events of a task', () => {
     const { client, restart } = await tasksFixture([LONG]);
     const ada = client();
     const path = `/tasks/${await ada.submit()}/events`;
-    const all = await whole(ada, path);
+    const all = await allEvents(ada, path);
     expect(all.length).toBeGreaterThan(40);
     for (const cut of [0, 1, 2, 3, Math.floor(all.length / 2), all.length - 3, all.length - 2]) {
       const rest = await ada.events(path, { 'last-event-id': all[cut]?.id ?? '' });
@@ -82,7 +82,7 @@ describe('the events of a task', () => {
       expect(rest.received.filter(({ id }) => id !== undefined)).toEqual(all.slice(cut + 1));
     }
     await restart('kill');
-    expect(await whole(ada, path)).toEqual(all);
+    expect(await allEvents(ada, path)).toEqual(all);
     const rest = await ada.events(`${path}?after=${all[5]?.id}`);
     await rest.ended;
     expect(rest.received.filter(({ id }) => id !== undefined)).toEqual(all.slice(6));
@@ -97,12 +97,12 @@ describe('clients that connect and disconnect while the task runs', () => {
     const taskIds = [await ada.submit(), await ada.submit()];
     const path = `/tasks/${taskIds[0]}/events`;
     const joined = await Promise.all([1, 2, 3].map((many) => inPieces(ada, path, many)));
-    const all = await whole(ada, path);
+    const all = await allEvents(ada, path);
     for (const lines of joined) expect(lines).toEqual(all);
     await ada.done(taskIds[1] ?? '');
     await restart('kill');
     const after = await inPieces(ada, `/tasks/${taskIds[1]}/events`, 7);
-    expect(after).toEqual(await whole(ada, `/tasks/${taskIds[1]}/events`));
+    expect(after).toEqual(await allEvents(ada, `/tasks/${taskIds[1]}/events`));
     expect(after.at(-1)?.event).toBe('run_end');
   });
 

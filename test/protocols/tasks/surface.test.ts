@@ -31,7 +31,7 @@ const withKey = ({ key }: LimitedAgent, ...more: readonly string[]): readonly st
 ];
 
 /** Everything that the agent has logged. */
-function written({ site }: LimitedAgent): string {
+function written({ fixture: site }: LimitedAgent): string {
   const logs = join(site.dataDirectory, 'logs');
   return readdirSync(logs)
     .map((name) => readFileSync(join(logs, name), 'utf8'))
@@ -167,7 +167,7 @@ describe('the headers of a request', () => {
 describe('the body of a request', () => {
   it('cannot contain null where the schema of the protocol forbids it', async () => {
     const agent = await limitedAgent('', { script: [textAnswer('Hello.'), textAnswer('Hello.')] });
-    const client = agent.site.client();
+    const client = agent.fixture.client();
     const good = task({ context: {} });
     expect((await client.post('/submit_task', good)).status).toBe(200);
     expect((await client.post('/submit_task', task({ context: { other: null }, more: null }))).status).toBe(
@@ -219,7 +219,7 @@ describe('the body of a request', () => {
 describe('HEAD', () => {
   it('answers like GET without a body on every route', async () => {
     const agent = await limitedAgent('', { script: [textAnswer('Hello.')] });
-    const client = agent.site.client();
+    const client = agent.fixture.client();
     const taskId = await client.submit();
     await client.done(taskId);
     for (const path of [

@@ -323,22 +323,22 @@ describe('owners', () => {
     const { client } = await tasksFixture([textAnswer('For ada.'), textAnswer('For bob.')]);
     const ada = client();
     const bob = client({ owner: 'bob' });
-    const hers = await ada.submit();
-    await ada.done(hers);
-    const his = await bob.submit();
-    expect(await bob.done(his)).toMatchObject({ result: { text: 'For bob.' } });
-    for (const path of [`/tasks/${hers}/status`, `/tasks/${hers}/events`])
+    const adasTask = await ada.submit();
+    await ada.done(adasTask);
+    const bobsTask = await bob.submit();
+    expect(await bob.done(bobsTask)).toMatchObject({ result: { text: 'For bob.' } });
+    for (const path of [`/tasks/${adasTask}/status`, `/tasks/${adasTask}/events`])
       expect((await bob.get(path)).status).toBe(404);
-    expect((await bob.post(`/tasks/${hers}/cancel`)).status).toBe(404);
+    expect((await bob.post(`/tasks/${adasTask}/cancel`)).status).toBe(404);
     expect((await bob.get<{ sessions: unknown[] }>('/sessions')).body.sessions).toHaveLength(1);
     const { body } = await ada.get('/sessions/s1');
     expect((await bob.get(`/sessions/${String(body.podId)}`)).status).toBe(404);
     expect((await bob.post('/submit_task', task({ sessionId: body.podId }))).status).toBe(404);
     const granted = client({ owner: 'carol', grants: [String(body.podId)] });
-    expect((await granted.get(`/tasks/${hers}/status`)).status).toBe(200);
+    expect((await granted.get(`/tasks/${adasTask}/status`)).status).toBe(200);
     const admin = client({ owner: 'root', scopes: ['admin'] });
     expect((await admin.get<{ sessions: unknown[] }>('/sessions')).body.sessions).toHaveLength(2);
-    expect((await admin.get(`/tasks/${his}/status`)).body).toMatchObject({ status: 'completed' });
+    expect((await admin.get(`/tasks/${bobsTask}/status`)).body).toMatchObject({ status: 'completed' });
   });
 
   it('keep their sessions with a new key', async () => {

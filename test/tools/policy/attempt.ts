@@ -34,13 +34,13 @@ export const usual: Circumstances = {
   sandboxed: false,
 };
 
-export async function policyFor(around: Circumstances, { root, cwd }: Workspace): Promise<Policy> {
+export async function policyFor(circumstances: Circumstances, { root, cwd }: Workspace): Promise<Policy> {
   const location = (text: string) => text.replaceAll('ROOT', root);
-  const rules = around.rules.map((rule) =>
+  const rules = circumstances.rules.map((rule) =>
     rule.path === undefined ? rule : { ...rule, path: location(rule.path) },
   );
-  const scope = await scopeFrom(cwd, around.allowPaths.map(location), realPath);
-  return { mode: around.mode, rules, scope, sandboxed: around.sandboxed };
+  const scope = await scopeFrom(cwd, circumstances.allowPaths.map(location), realPath);
+  return { mode: circumstances.mode, rules, scope, sandboxed: circumstances.sandboxed };
 }
 
 export function accessOf(attempt: Attempt, { root, cwd }: Workspace): Access {
@@ -55,23 +55,23 @@ export function accessOf(attempt: Attempt, { root, cwd }: Workspace): Access {
 
 export async function judgeAttempt(
   attempt: Attempt,
-  around: Circumstances,
+  circumstances: Circumstances,
   workspace: Workspace,
 ): Promise<Verdict> {
   const access = await examine([accessOf(attempt, workspace)], fileFacts);
-  return judge({ tool: attempt.tool, access }, await policyFor(around, workspace));
+  return judge({ tool: attempt.tool, access }, await policyFor(circumstances, workspace));
 }
 
 /** Performs an allowed action like the tools do, and returns the result. */
 export async function perform(
   attempt: Attempt,
-  around: Circumstances,
+  circumstances: Circumstances,
   workspace: Workspace,
 ): Promise<string> {
   const access = accessOf(attempt, workspace);
   if (access.type === 'foreign') return '';
   const call = { tool: attempt.tool, access: await examine([access], fileFacts) };
-  const policy = await policyFor(around, workspace);
+  const policy = await policyFor(circumstances, workspace);
   if (access.type === 'command') {
     const own = { env: environmentOf(workspace), scratch: join(workspace.root, 'scratch') };
     const onlyReads = judge(call, policy).onlyReads === true;

@@ -38,23 +38,23 @@ describe('the table of attempts', () => {
 describe.each(Object.entries(ATTEMPTS))('%s', (_, attempts) => {
   it.each(attempts.map((row) => [titleOf(row), row] as const))('%s', async (_title, row) => {
     const [decision, attempt, change] = row;
-    const around = { ...usual, ...change };
+    const context = { ...usual, ...change };
     const workspace = (unchanged ??= await freshWorkspace());
-    const verdict = await judgeAttempt(attempt, around, workspace);
+    const verdict = await judgeAttempt(attempt, context, workspace);
     expect(verdict).toMatchObject({ decision });
     expect(verdict.reason).toMatch(/^\S[^\n]*\.$/s);
     if (decision !== 'allow') return;
 
     unchanged = undefined;
     const before = snapshot(workspace.root);
-    const output = await perform(attempt, around, workspace);
+    const output = await perform(attempt, context, workspace);
     const after = snapshot(workspace.root);
     expect(outside(after)).toEqual(outside(before));
     if (isFenced(row)) {
       expect(guarded(after)).toEqual(guarded(before));
       expect(hasCanary(output), output).toBe(false);
     }
-    if (around.mode === 'read-only') expect(after).toEqual(before);
+    if (context.mode === 'read-only') expect(after).toEqual(before);
     if (isDeepStrictEqual(after, before)) unchanged = workspace;
   });
 });
@@ -66,6 +66,6 @@ function isFenced([decision, , change]: Row): boolean {
 
 function titleOf([decision, attempt, change]: Row): string {
   const what = attempt.tool === 'bash' ? attempt.command : `${attempt.tool} ${attempt.path}`;
-  const around = change === undefined ? '' : ` ${JSON.stringify(change)}`;
-  return `${decision}: ${JSON.stringify(what).slice(0, 100)}${around}`;
+  const suffix = change === undefined ? '' : ` ${JSON.stringify(change)}`;
+  return `${decision}: ${JSON.stringify(what).slice(0, 100)}${suffix}`;
 }

@@ -58,7 +58,7 @@ const commands = fc
 
 /** Judges random command lines and runs only those that are allowed. */
 async function fuzz(
-  around: Circumstances,
+  circumstances: Circumstances,
   check: (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, command: string) => void,
 ): Promise<number> {
   let workspace: Workspace | undefined;
@@ -67,11 +67,11 @@ async function fuzz(
     fc.asyncProperty(commands, async (command) => {
       workspace ??= await freshWorkspace();
       const here = workspace;
-      const verdict = await judgeAttempt({ tool: 'bash', command }, around, here);
+      const verdict = await judgeAttempt({ tool: 'bash', command }, circumstances, here);
       if (verdict.decision !== 'allow') return;
       allowed += 1;
       const before = snapshot(here.root);
-      const output = await perform({ tool: 'bash', command }, around, here);
+      const output = await perform({ tool: 'bash', command }, circumstances, here);
       const after = snapshot(here.root);
       if (!isDeepStrictEqual(before, after)) {
         discard(here);

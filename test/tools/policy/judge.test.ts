@@ -27,8 +27,8 @@ describe('a verdict', () => {
   it('states the reason and the rule', async () => {
     const workspace = await freshWorkspace();
     const rule = { command: 'git push', action: 'deny' } as const;
-    const around = { ...usual, rules: [rule] };
-    expect(await judgeAttempt({ tool: 'bash', command: 'git push --force' }, around, workspace)).toEqual({
+    const context = { ...usual, rules: [rule] };
+    expect(await judgeAttempt({ tool: 'bash', command: 'git push --force' }, context, workspace)).toEqual({
       decision: 'deny',
       reason: 'A rule denies `git push --force` (git push).',
       rule,

@@ -3,9 +3,9 @@ import { examine, fileFacts, judge, ruleFor } from '../../../src/tools/policy/in
 import { type Attempt, accessOf, policyFor, usual } from './attempt.ts';
 import { freshWorkspace } from './workspace.ts';
 
-async function remembered(attempt: Attempt, around = usual) {
+async function remembered(attempt: Attempt, circumstances = usual) {
   const workspace = await freshWorkspace();
-  const policy = await policyFor(around, workspace);
+  const policy = await policyFor(circumstances, workspace);
   const call = { tool: attempt.tool, access: await examine([accessOf(attempt, workspace)], fileFacts) };
   const rule = ruleFor(call, policy);
   const location = (text: string) => text.replaceAll(workspace.root, 'ROOT');
@@ -60,8 +60,8 @@ describe('an "always" answer', () => {
   });
 
   it('does not override a rule that asks', async () => {
-    const around = { ...usual, rules: [{ command: 'npm test', action: 'ask' }] } as const;
-    expect(await remembered(sh('npm test'), around)).toBeUndefined();
+    const context = { ...usual, rules: [{ command: 'npm test', action: 'ask' }] } as const;
+    expect(await remembered(sh('npm test'), context)).toBeUndefined();
   });
 
   it('to a foreign tool covers its name', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/base/index.ts';
-import { type AgentSite, agentSite } from '../binary.ts';
+import { type AgentFixture, agentFixture } from '../binary.ts';
 import { type Client, task } from '../fixture.ts';
 import { WsClient } from '../ws-client.ts';
 
@@ -17,8 +17,8 @@ interface Listed {
   readonly fourEyes?: boolean;
 }
 
-async function listed(here: AgentSite): Promise<readonly Listed[]> {
-  return JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
+async function listed(fixture: AgentFixture): Promise<readonly Listed[]> {
+  return JSON.parse((await fixture.polypod('keys', 'list', '--json')).stdout) as Listed[];
 }
 
 /** A command that needs approval because no rule allows it. */
@@ -52,13 +52,13 @@ const BUSY_MS = 120_000;
 
 describe('a key (built program)', () => {
   it('expires: it is refused, its streams end, and that is recorded', { timeout: BUSY_MS }, async () => {
-    const here = await agentSite();
-    await here.agent();
-    const own = here.client();
+    const fixture = await agentFixture();
+    await fixture.agent();
+    const own = fixture.client();
     const taskId = await own.submit(asking('s1'));
     await own.until(taskId, 'waiting_approval');
-    const key = await here.newKey('--owner', 'ada', '--scope', 'read', '--expires', '3s');
-    const reader = here.client(key);
+    const key = await fixture.newKey('--owner', 'ada', '--scope', 'read', '--expires', '3s');
+    const reader = fixture.client(key);
     const stream = await reader.events('/sessions/s1/events');
     await stream.waitFor('snapshot');
     // No request is sent meanwhile.
@@ -70,8 +70,10 @@ describe('a key (built program)', () => {
         error: { message: 'the key has expired: request a new one, or use the one that replaced it' },
       },
     });
-    expect((await here.polypod('keys', 'list')).stdout).toMatch(new RegExp(`${idOf(key)} .*expired \\d{4}-`));
-    expect((await here.polypod('audit', '--event', 'key.expired', '--json')).stdout).toContain(idOf(key));
+    expect((await fixture.polypod('keys', 'list')).stdout).toMatch(
+      new RegExp(`${idOf(key)} .*expired \\d{4}-`),
+    );
+    expect((await fixture.polypod('audit', '--event', 'key.expired', '--json')).stdout).toContain(idOf(key));
     for (const [args, message] of [
       [['create', '--expires', '2001-01-01'], 'is in the past'],
       [['create', '--expires', 'soon'], '--expires takes a date'],
@@ -79,7 +81,7 @@ describe('a key (built program)', () => {
       [['create', '--directory', '/nowhere'], '--directory /nowhere is not a directory'],
       [['rotate', idOf(key)], `the key ${idOf(key)} is expired`],
     ] as const)
-      expect(await here.polypod('keys', ...args)).toMatchObject({
+      expect(await fixture.polypod('keys', ...args)).toMatchObject({
         code: 2,
         stderr: expect.stringContaining(message),
       });
@@ -88,9 +90,9 @@ describe('a key (built program)', () => {
   it('is rotated with an overlap, keeps its permissions, and its last use is recorded', {
     timeout: BUSY_MS,
   }, async () => {
-    const here = await agentSite();
-    await here.agent();
-    const key = await here.newKey(
+    const fixture = await agentFixture();
+    await fixture.agent();
+    const key = await fixture.newKey(
       '--owner',
       'ci',
       '--scope',
@@ -100,13 +102,13 @@ describe('a key (built program)', () => {
       '--expires',
       '30d',
     );
-    const rotated = await here.polypod('keys', 'rotate', idOf(key), '--overlap', '1h');
+    const rotated = await fixture.polypod('keys', 'rotate', idOf(key), '--overlap', '1h');
     expect(rotated.code).toBe(0);
     const next = rotated.stdout.trim();
     expect(rotated.stderr).toContain(`${idOf(next)} replaces ${idOf(key)} of ci, which expires `);
-    for (const one of [key, next]) expect((await here.client(one).get('/tasks')).status).toBe(200);
-    expect((await here.client(next).post('/submit_task', task())).status).toBe(403);
-    const all = await listed(here);
+    for (const one of [key, next]) expect((await fixture.client(one).get('/tasks')).status).toBe(200);
+    expect((await fixture.client(next).post('/submit_task', task())).status).toBe(403);
+    const all = await listed(fixture);
     expect(all.find(({ id }) => id === idOf(next))).toMatchObject({
       owner: 'ci',
       limits: { mode: 'read-only' },
@@ -114,32 +116,32 @@ describe('a key (built program)', () => {
       expiresAt: expect.any(String),
     });
     expect(all.find(({ id }) => id === idOf(key))).toMatchObject({ rotatedTo: idOf(next), state: 'good' });
-    expect((await here.polypod('keys', 'rotate', idOf(key))).stderr).toContain('was rotated already');
+    expect((await fixture.polypod('keys', 'rotate', idOf(key))).stderr).toContain('was rotated already');
 
     // Without an overlap the old key ends at once. The user's own commands continue with the new one.
-    const own = readFileSync(here.keyFile, 'utf8').trim();
-    expect((await here.polypod('keys', 'rotate', idOf(own), '--overlap', '0s')).stderr).toContain(
+    const own = readFileSync(fixture.keyFile, 'utf8').trim();
+    expect((await fixture.polypod('keys', 'rotate', idOf(own), '--overlap', '0s')).stderr).toContain(
       'tasks/client.key has the new key',
     );
-    expect((await here.client(own).get('/tasks')).status).toBe(401);
-    expect((await here.polypod('task', 'list')).code).toBe(0);
+    expect((await fixture.client(own).get('/tasks')).status).toBe(401);
+    expect((await fixture.polypod('task', 'list')).code).toBe(0);
 
-    expect((await here.polypod('stop')).code).toBe(0);
-    const used = await listed(here);
+    expect((await fixture.polypod('stop')).code).toBe(0);
+    const used = await listed(fixture);
     expect(Date.parse(used.find(({ id }) => id === idOf(key))?.lastUsedAt ?? '')).toBeGreaterThan(
       Date.now() - 60_000,
     );
-    expect((await here.polypod('audit', '--event', 'key.rotated', '--json')).stdout).toContain(idOf(next));
-    expect(readFileSync(join(here.dataDirectory, 'tasks/key-uses.json'), 'utf8')).not.toContain(key);
+    expect((await fixture.polypod('audit', '--event', 'key.rotated', '--json')).stdout).toContain(idOf(next));
+    expect(readFileSync(join(fixture.dataDirectory, 'tasks/key-uses.json'), 'utf8')).not.toContain(key);
   });
 
   it('submits or approves, over HTTP and WebSocket, and with four eyes its owner cannot approve', {
     timeout: BUSY_MS,
   }, async () => {
-    const here = await agentSite();
-    await here.agent();
+    const fixture = await agentFixture();
+    await fixture.agent();
     const newKey = async (owner: string, scope: string, ...more: string[]): Promise<Client> =>
-      here.client(await here.newKey('--owner', owner, '--scope', scope, ...more));
+      fixture.client(await fixture.newKey('--owner', owner, '--scope', scope, ...more));
     const submitter = await newKey('ada', 'submit,read', '--four-eyes');
     const sameOwner = await newKey('ada', 'read,approve');
     const approver = await newKey('bob', 'approve,read,admin');
@@ -174,99 +176,100 @@ describe('a key (built program)', () => {
     };
     expect(await sameOwner.post(path, approve)).toMatchObject({ status: 403, body: { error: refusal } });
     expect(await approving.ask('decide', { approvalId, ...approve })).toMatchObject({ data: refusal });
-    const command = await here.polypod('approvals', 'approve', approvalId);
+    const command = await fixture.polypod('approvals', 'approve', approvalId);
     expect(command.code).not.toBe(0);
     expect(command.stderr).toContain('four eyes');
-    expect(existsSync(join(here.project, 'made'))).toBe(false);
-    expect((await here.polypod('audit', '--event', 'approval.refused', '--json')).stdout).toContain(
+    expect(existsSync(join(fixture.project, 'made'))).toBe(false);
+    expect((await fixture.polypod('audit', '--event', 'approval.refused', '--json')).stdout).toContain(
       'four eyes',
     );
     expect((await approver.post(path, approve)).status).toBe(200);
     await submitter.done(taskId);
-    expect(existsSync(join(here.project, 'made'))).toBe(true);
+    expect(existsSync(join(fixture.project, 'made'))).toBe(true);
 
     // Denying one's own request is not an approval.
     const second = await submitter.submit(asking('s1'));
     const denied = await approvalIn(submitter, second, 's1');
     expect((await sameOwner.post(`/approvals/${denied}/decide`, { decision: 'deny' })).status).toBe(200);
-    expect((await listed(here)).find(({ id }) => id === idOf(submitter.key ?? ''))?.fourEyes).toBe(true);
+    expect((await listed(fixture)).find(({ id }) => id === idOf(submitter.key ?? ''))?.fourEyes).toBe(true);
   });
 });
 
 describe('a revoked key (built program)', () => {
-  const config = (here: AgentSite): string => {
-    const file = join(here.home, 'agent.yaml');
-    writeFileSync(file, `directory: ${here.project}\nmode: full-access\n`);
+  const config = (fixture: AgentFixture): string => {
+    const file = join(fixture.home, 'agent.yaml');
+    writeFileSync(file, `directory: ${fixture.project}\nmode: full-access\n`);
     return file;
   };
 
   it('has its running tasks cancelled or paused, as chosen, and its pending ones never start', {
     timeout: BUSY_MS,
   }, async () => {
-    const here = await agentSite();
-    await here.agent('--config', config(here));
-    const other = here.client();
+    const fixture = await agentFixture();
+    await fixture.agent('--config', config(fixture));
+    const other = fixture.client();
     const waits = (sessionId: string, go: string): JsonObject => ({
       sessionId,
       taskType: 'command_execution',
       userPrompt: `touch began-${go}; until [ -e ${go} ]; do sleep 0.05; done`,
     });
     const begun = async (go: string): Promise<void> => {
-      await expect.poll(() => existsSync(join(here.project, `began-${go}`))).toBe(true);
+      await expect.poll(() => existsSync(join(fixture.project, `began-${go}`))).toBe(true);
     };
     const [one, two, three] = await Promise.all(
-      ['one', 'two', 'three'].map(() => here.newKey('--owner', 'ada', '--scope', 'submit,read')),
+      ['one', 'two', 'three'].map(() => fixture.newKey('--owner', 'ada', '--scope', 'submit,read')),
     );
     const tasks: string[] = [];
     for (const [at, key] of [one, two, three].entries()) {
-      const client = here.client(key);
+      const client = fixture.client(key);
       tasks.push(await client.submit(waits(`s${at}`, `go${at}`)));
       tasks.push(await client.submit({ ...waits(`s${at}`, `go${at}`), userPrompt: `touch late${at}` }));
     }
     const kept = await other.submit(waits('own', 'own'));
     for (const go of ['go0', 'go1', 'go2', 'own']) await begun(go);
 
-    expect((await here.polypod('keys', 'revoke', idOf(one ?? ''))).stderr).toContain(
+    expect((await fixture.polypod('keys', 'revoke', idOf(one ?? ''))).stderr).toContain(
       'its tasks are cancelled',
     );
     expect(await untilOver(other, tasks[0] ?? '')).toMatchObject({ state: 'cancelled' });
     expect(await untilOver(other, tasks[1] ?? '')).toMatchObject({ status: 'failed' });
 
-    await here.polypod('keys', 'revoke', idOf(two ?? ''), '--tasks', 'pause');
+    await fixture.polypod('keys', 'revoke', idOf(two ?? ''), '--tasks', 'pause');
     expect(await untilOver(other, tasks[3] ?? '')).toMatchObject({ status: 'failed' });
-    writeFileSync(join(here.project, 'go1'), '');
+    writeFileSync(join(fixture.project, 'go1'), '');
     await other.until(tasks[2] ?? '', 'paused');
 
-    await here.polypod('keys', 'revoke', idOf(three ?? ''), '--tasks', 'keep');
+    await fixture.polypod('keys', 'revoke', idOf(three ?? ''), '--tasks', 'keep');
     expect(await untilOver(other, tasks[5] ?? '')).toMatchObject({ status: 'failed' });
-    writeFileSync(join(here.project, 'go2'), '');
+    writeFileSync(join(fixture.project, 'go2'), '');
     await other.done(tasks[4] ?? '');
 
     // Others are not affected.
-    writeFileSync(join(here.project, 'own'), '');
+    writeFileSync(join(fixture.project, 'own'), '');
     await other.done(kept);
-    for (const late of ['late0', 'late1', 'late2']) expect(existsSync(join(here.project, late))).toBe(false);
-    const { stdout } = await here.polypod('audit', '--event', 'task', '--json');
+    for (const late of ['late0', 'late1', 'late2'])
+      expect(existsSync(join(fixture.project, late))).toBe(false);
+    const { stdout } = await fixture.polypod('audit', '--event', 'task', '--json');
     expect(stdout).toContain('task.paused');
     expect(stdout).toContain('task.cancelled');
   });
 
   it('has its tasks ended at the next start if the agent was not running', { timeout: BUSY_MS }, async () => {
-    const here = await agentSite();
-    const running = await here.agent();
-    const key = await here.newKey('--owner', 'ada', '--scope', 'submit,read');
-    const client = here.client(key);
+    const fixture = await agentFixture();
+    const running = await fixture.agent();
+    const key = await fixture.newKey('--owner', 'ada', '--scope', 'submit,read');
+    const client = fixture.client(key);
     const first = await client.submit(asking('s1', 'first'));
     const second = await client.submit({ ...asking('s1'), userPrompt: 'ls' });
     await client.until(first, 'waiting_approval');
     running.child.kill('SIGKILL');
     await running.finished;
-    expect((await here.polypod('keys', 'revoke', idOf(key))).code).toBe(0);
-    await here.agent();
-    const other = here.client();
+    expect((await fixture.polypod('keys', 'revoke', idOf(key))).code).toBe(0);
+    await fixture.agent();
+    const other = fixture.client();
     expect(await untilOver(other, first)).toMatchObject({ state: 'cancelled' });
     expect(await untilOver(other, second)).toMatchObject({ status: 'failed' });
     expect((await other.get('/approvals')).body).toEqual({ approvals: [] });
-    expect(existsSync(join(here.project, 'first'))).toBe(false);
+    expect(existsSync(join(fixture.project, 'first'))).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/base/index.ts';
 import { call, textAnswer } from '../../../cli/daemon.ts';
-import { agentSite } from '../binary.ts';
+import { agentFixture } from '../binary.ts';
 import { type Client, task } from '../fixture.ts';
 import { WsClient } from '../ws-client.ts';
 
@@ -30,14 +30,14 @@ async function approvalOf(client: Client, taskId: string): Promise<string> {
 
 describe("a key's directories (built program)", () => {
   it('apply to tasks that name no directory, and to existing sessions', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    const [one, two] = [join(here.home, 'one'), join(here.home, 'two')];
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    const [one, two] = [join(fixture.home, 'one'), join(fixture.home, 'two')];
     for (const directory of [one, two]) mkdirSync(directory);
-    symlinkSync(here.project, join(one, 'link'));
-    await here.agent();
+    symlinkSync(fixture.project, join(one, 'link'));
+    await fixture.agent();
     const scopes = ['--owner', 'ada', '--scope', 'submit,read'];
-    const only = here.client(await here.newKey(...scopes, '--directory', one));
-    const both = here.client(await here.newKey(...scopes, '--directory', one, '--directory', two));
+    const only = fixture.client(await fixture.newKey(...scopes, '--directory', one));
+    const both = fixture.client(await fixture.newKey(...scopes, '--directory', one, '--directory', two));
 
     // The only directory of a key is the default of its tasks.
     await only.submit({ sessionId: 'own' });
@@ -50,7 +50,7 @@ describe("a key's directories (built program)", () => {
     expect((await both.get('/sessions/which')).status).toBe(404);
 
     // Links and ".." are resolved.
-    for (const workingDirectory of [join(one, 'link'), `${one}/../project`, here.project])
+    for (const workingDirectory of [join(one, 'link'), `${one}/../project`, fixture.project])
       expect(
         await only.post('/submit_task', task({ sessionId: 'linked', context: { workingDirectory } })),
       ).toMatchObject(refused('context.workingDirectory', /outside/));
@@ -62,11 +62,11 @@ describe("a key's directories (built program)", () => {
     ).toMatchObject(refused('context.allowedPaths.0', /outside/));
 
     // A session of the same owner in another directory: by name, by id, by a grant, over HTTP and WebSocket.
-    const wide = here.client();
+    const wide = fixture.client();
     await wide.submit(command('elsewhere'));
     const { podId } = (await wide.get('/sessions/elsewhere')).body;
-    const granted = here.client(
-      await here.newKey(
+    const granted = fixture.client(
+      await fixture.newKey(
         ...['--owner', 'bob', '--scope', 'submit,read', '--directory', one],
         ...['--grant', String(podId)],
       ),
@@ -84,17 +84,24 @@ describe("a key's directories (built program)", () => {
   });
 
   it('apply where the configuration allows more paths, and to approvals by the key', async () => {
-    const here = await agentSite([
+    const fixture = await agentFixture([
       call('write', { path: '../open/made', content: 'x' }),
       textAnswer('Done.'),
     ]);
-    const open = join(here.home, 'open');
+    const open = join(fixture.home, 'open');
     mkdirSync(open);
-    here.configure(`permissions: { allow_paths: [${open}] }\n`);
-    await here.agent();
+    fixture.configure(`permissions: { allow_paths: [${open}] }\n`);
+    await fixture.agent();
     const write = (path: string): JsonObject => ({ path, content: 'x' });
-    const narrow = here.client(
-      await here.newKey('--owner', 'ada', '--scope', 'submit,read,approve', '--directory', here.project),
+    const narrow = fixture.client(
+      await fixture.newKey(
+        '--owner',
+        'ada',
+        '--scope',
+        'submit,read,approve',
+        '--directory',
+        fixture.project,
+      ),
     );
     const file = join(open, 'made');
     const taskId = await narrow.submit({ taskType: 'file_operation', sessionId: 'narrow' });
@@ -114,22 +121,22 @@ describe("a key's directories (built program)", () => {
     expect(
       await decide({
         decision: 'approve',
-        updatedArguments: JSON.stringify(write(join(here.project, 'made'))),
+        updatedArguments: JSON.stringify(write(join(fixture.project, 'made'))),
       }),
     ).toMatchObject({ status: 200 });
     await narrow.done(taskId);
-    expect(existsSync(join(here.project, 'made'))).toBe(true);
+    expect(existsSync(join(fixture.project, 'made'))).toBe(true);
   });
 });
 
 describe("a key's mode and models (built program)", () => {
   it('apply in a session that skips permissions, and never fall back to another model', async () => {
-    const here = await agentSite([textAnswer('Hello.')]);
-    await here.agent();
-    const user = here.client();
+    const fixture = await agentFixture([textAnswer('Hello.')]);
+    await fixture.agent();
+    const user = fixture.client();
     await user.done(await user.submit({ sessionId: 's1' }));
     const { podId } = (await user.get('/sessions/s1')).body;
-    const pod = await here.pod(String(podId));
+    const pod = await fixture.pod(String(podId));
     await pod.handle(
       {
         type: 'configure',
@@ -142,22 +149,22 @@ describe("a key's mode and models (built program)", () => {
       },
       { by: 'ada', door: 'test' },
     );
-    const limited = here.client(
-      await here.newKey('--owner', 'ada', '--scope', 'submit,read', '--mode', 'workspace-write'),
+    const limited = fixture.client(
+      await fixture.newKey('--owner', 'ada', '--scope', 'submit,read', '--mode', 'workspace-write'),
     );
     const asks = await limited.submit(command('s1'));
     await limited.until(asks, 'waiting_approval');
-    expect(existsSync(join(here.project, 'made'))).toBe(false);
+    expect(existsSync(join(fixture.project, 'made'))).toBe(false);
     await limited.post(`/tasks/${asks}/cancel`);
 
     const models = ['--owner', 'ada', '--scope', 'submit,read', '--model', 'nobody/nothing'];
-    const none = here.client(await here.newKey(...models));
+    const none = fixture.client(await fixture.newKey(...models));
     expect(await none.post('/submit_task', task({ sessionId: 's2' }))).toMatchObject(
       refused('context.model', /this agent has none of the models that this key may use: nobody\/nothing/),
     );
-    const reader = here.client(await here.newKey('--owner', 'ada', '--mode', 'read-only'));
+    const reader = fixture.client(await fixture.newKey('--owner', 'ada', '--mode', 'read-only'));
     const denied = await reader.submit(command('s1'));
     expect(await reader.until(denied, 'denied')).toMatchObject({ status: 'failed' });
-    expect(existsSync(join(here.project, 'made'))).toBe(false);
+    expect(existsSync(join(fixture.project, 'made'))).toBe(false);
   });
 });

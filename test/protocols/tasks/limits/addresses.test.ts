@@ -24,12 +24,12 @@ describe('requests without a valid key', () => {
     expect(JSON.parse(refused.split('\r\n\r\n')[1] ?? '')).toMatchObject({
       error: { code: 'rate_limited', message: expect.stringContaining('without a valid key') },
     });
-    const good = agent.site.client();
+    const good = agent.fixture.client();
     for (let count = 0; count < 50; count += 1) expect((await good.get('/tasks')).status).toBe(200);
     const after = await agent.usage();
     expect(after.live - before.live).toBeLessThan(20 * MEGABYTE);
     await agent.stop();
-    const audit = readFileSync(join(agent.site.dataDirectory, 'logs', 'audit.jsonl'), 'utf8');
+    const audit = readFileSync(join(agent.fixture.dataDirectory, 'logs', 'audit.jsonl'), 'utf8');
     expect(audit.length).toBeLessThan(30_000);
     expect(audit).toMatch(/"outcome":"rate_limited","count":2\d\d/);
   });
@@ -90,7 +90,7 @@ describe('connections', () => {
     // The first seven were closed for the last five.
     await Promise.all(idle.slice(0, 7).map(({ closed }) => closed));
     expect(idle.slice(7).map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
-    expect((await agent.site.client().get('/tasks')).status).toBe(200);
+    expect((await agent.fixture.client().get('/tasks')).status).toBe(200);
     link.send({ method: 'status', request_id: 1 });
     expect(await link.until(() => link.texts[0])).toContain('taskId');
   });
@@ -103,7 +103,7 @@ describe('connections', () => {
     // Seven of them fit beside the one with a key: the newest.
     await Promise.all(idle.slice(0, 13).map(({ closed }) => closed));
     expect(idle.slice(13).map(({ socket }) => socket.destroyed)).toEqual(Array(7).fill(false));
-    expect((await agent.site.client().get('/tasks')).status).toBe(200);
+    expect((await agent.fixture.client().get('/tasks')).status).toBe(200);
     expect(link.socket.destroyed).toBe(false);
   });
 

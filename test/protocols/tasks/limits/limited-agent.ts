@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Answer } from '../../../../src/sim/index.ts';
 import { SocketClient } from '../../../wire/web-socket-client.ts';
-import { type AgentSite, agentSite } from '../binary.ts';
+import { type AgentFixture, agentFixture } from '../binary.ts';
 
 /** The program's live memory after a garbage collection, and its processor time. */
 export interface Usage {
@@ -15,7 +15,7 @@ export interface Usage {
 
 /** The built program as an agent, with limits chosen by the test. */
 export interface LimitedAgent {
-  readonly site: AgentSite;
+  readonly fixture: AgentFixture;
   readonly url: string;
   readonly port: number;
   readonly key: string;
@@ -40,21 +40,21 @@ export async function limitedAgent(
   yaml: string,
   { script = [], prepare = () => {}, logLevel = 'info' }: LimitedAgentOptions = {},
 ): Promise<LimitedAgent> {
-  const site = await agentSite(script);
-  prepare(site.home);
-  const config = join(site.home, 'agent-config.yaml');
+  const fixture = await agentFixture(script);
+  prepare(fixture.home);
+  const config = join(fixture.home, 'agent-config.yaml');
   writeFileSync(config, yaml, { mode: 0o600 });
-  const heapFile = join(site.home, 'heap.json');
+  const heapFile = join(fixture.home, 'heap.json');
   const probe = pathToFileURL(resolve('test/protocols/tasks/limits/heap-probe.mjs')).href;
-  const running = await site.agentWith(
+  const running = await fixture.agentWith(
     { NODE_OPTIONS: `--import=${probe}`, HEAP_FILE: heapFile },
     '--config',
     config,
     '--log-level',
     logLevel,
   );
-  const { url, pid } = site.record();
-  const key = readFileSync(site.keyFile, 'utf8').trim();
+  const { url, pid } = fixture.record();
+  const key = readFileSync(fixture.keyFile, 'utf8').trim();
   let asked = 0;
   const usage = async (): Promise<Usage> => {
     asked += 1;
@@ -69,7 +69,7 @@ export async function limitedAgent(
     }
   };
   return {
-    site,
+    fixture,
     url,
     port: Number(new URL(url).port),
     key,

@@ -30,7 +30,7 @@ describe('a WebSocket of the built program', () => {
     expect(client.closeReason).toContain('frames');
     const { live } = await agent.usage();
     expect(live - before.live).toBeLessThan(MARGIN);
-    expect((await agent.site.client().get('/health')).status).toBe(200);
+    expect((await agent.fixture.client().get('/health')).status).toBe(200);
   });
 
   it('is closed for a flood of pings whose answers are not read, without using memory for them', async () => {
