@@ -127,7 +127,7 @@ describe('the sources', () => {
   });
 
   it('have names in plain words', () => {
-    expect(sources.flatMap(bannedNames)).toEqual([]);
+    expect(sources.flatMap((source) => bannedNames(source))).toEqual([]);
   });
 
   it('begin every index with a one-sentence header', () => {
@@ -143,6 +143,12 @@ describe('the sources', () => {
     expect(named(/[^']\bprocess\.env\b/)).toEqual(['src/cli/main.ts']);
     expect(named(/\bconsole\./)).toEqual([]);
     expect(named(/\bprocess\.exit\b/)).toEqual(['src/cli/main.ts']);
+  });
+});
+
+describe('the tests', () => {
+  it('have names in plain words', () => {
+    expect(readSources('test').flatMap((source) => bannedNames(source, BANNED_IN_TESTS))).toEqual([]);
   });
 });
 
@@ -246,6 +252,14 @@ describe('the rules find planted violations', () => {
     expect(bannedNames({ path, text })).toHaveLength(1);
   });
 
+  it.each([
+    ['test/pod/stage.ts', ''],
+    ['test/pod/fixture.ts', 'export class HeardEvents {}'],
+    ['test/pod/fixture.ts', 'export async function hearType() {}'],
+  ])('banned words in tests: %s %s', (path, text) => {
+    expect(bannedNames({ path, text }, BANNED_IN_TESTS)).toHaveLength(1);
+  });
+
   it('but not parts of other words', () => {
     const text = 'export const warehouse = 1, background = 2;\nexport type Wished = 1;';
     expect(bannedNames({ path: 'src/pod/background.ts', text })).toEqual([]);
@@ -260,7 +274,7 @@ function forbiddenImports(source: Source): readonly string[] {
     if (!ALLOWED[from]?.includes(to)) return [`${where}: ${from} may not import ${to}`];
     const isIndex =
       target === `src/${to}/index.ts` || target === `src/${to}.ts` || LIGHT_ENTRIES.includes(target);
-    // The registry lists providers and doors one by one; everybody else enters a folder by its index.
+    // The registry lists providers and doors one by one; all other folders import the index.
     const isListed =
       (from === 'registry' || from === 'index') &&
       /^src\/(?:llm\/[^/]+\/index|protocols\/[^/]+\/(?:index|door))\.ts$/.test(target);
@@ -374,6 +388,12 @@ const BANNED_WORDS = new Set(
   ).split(' '),
 );
 
+/** Also banned in the names that test files export. */
+const BANNED_IN_TESTS = new Set([
+  ...BANNED_WORDS,
+  ...'ear ears hear hears heard say says spoken stage staged stages witness'.split(' '),
+]);
+
 /** File names that do not say what is in the file. */
 const BANNED_FILES = new Set(
   (
@@ -382,20 +402,20 @@ const BANNED_FILES = new Set(
   ).split(' '),
 );
 
-function bannedNames({ path, text }: Source): readonly string[] {
+function bannedNames({ path, text }: Source, words = BANNED_WORDS): readonly string[] {
   const file = posix.basename(path, '.ts');
   return [
-    ...(BANNED_FILES.has(file) || hasBannedWord(file) ? [path] : []),
+    ...(BANNED_FILES.has(file) || hasBannedWord(file, words) ? [path] : []),
     ...exportsOf(text)
-      .filter(hasBannedWord)
+      .filter((name) => hasBannedWord(name, words))
       .map((name) => `${path}: ${name}`),
   ];
 }
 
-function hasBannedWord(name: string): boolean {
+function hasBannedWord(name: string, words: ReadonlySet<string>): boolean {
   return name
     .split(/[-_.]|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
-    .some((word) => BANNED_WORDS.has(word.toLowerCase()));
+    .some((word) => words.has(word.toLowerCase()));
 }
 
 function layersOf(folder: string): readonly (readonly string[])[] {
