@@ -3,7 +3,7 @@ import { agentFixture } from '../protocols/tasks/binary.ts';
 import type { EventReader } from '../protocols/tasks/fixture.ts';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 
-/** A command that waits for an approval: its task and its session have nothing more to tell for now. */
+/** A command that waits for an approval: its task and its session send no further events. */
 const ASKS = { taskType: 'command_execution', userPrompt: 'rm -r build' };
 
 const lastOf = (reader: EventReader): object | undefined => reader.received.at(-1)?.line;

@@ -17,7 +17,7 @@ import { call, textAnswer } from './daemon.ts';
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 
-/** What of a value the schema does not allow. */
+/** The parts of a value that the schema does not allow. */
 function faults(schema: object, value: unknown): string {
   const validate = ajv.compile(schema);
   return validate(value) ? '' : ajv.errorsText(validate.errors);
@@ -250,7 +250,7 @@ describe('protocol errors, against the built program', () => {
     const ada = fixture.client();
     const { url } = fixture.record();
     const taskId = await ada.submit();
-    // Asking again and again would use up what the key may ask.
+    // Polling would exceed the rate limit of the key.
     await (await ada.events(`/tasks/${taskId}/events`)).ended;
 
     const post = (body: unknown, headers = {}) => ada.post('/submit_task', body, headers);
@@ -298,7 +298,7 @@ describe('protocol errors, against the built program', () => {
   });
 });
 
-/** No error went unnoticed behind an answer, and no key into a log. */
+/** Checks that no response hid an error and that no log contains a key. */
 async function expectQuietLog(fixture: AgentFixture): Promise<void> {
   const log = readFileSync(join(fixture.dataDirectory, 'logs/polypod.log'), 'utf8');
   expect(log).not.toContain('"level":"error"');

@@ -108,7 +108,7 @@ describe('the metrics of an agent', () => {
     };
     expect(await refused()).toEqual(expected);
 
-    // Beyond the rate of an address nothing else is counted: neither a line of the audit log nor a wrong key.
+    // Above the rate limit of an address, nothing else is recorded: no audit entry and no wrong key.
     for (let status = 0; status !== 429; ) ({ status } = await anonymous.get('/tasks'));
     const now = await refused();
     expect(now.rate_limited).toBe(1);
@@ -118,7 +118,7 @@ describe('the metrics of an agent', () => {
   });
 });
 
-/** Sends bytes that are no request, and waits for the end of the connection. */
+/** Sends bytes that are not a request, and waits until the connection closes. */
 async function notHttp(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});

@@ -86,7 +86,7 @@ describe('agents that were started in a daemon', () => {
       expect((await two.get('/status')).body).toMatchObject({ status: 'idle', running: 0, pending: 0 });
     }
 
-    // One that is stopped stays away, also when it is stopped while there is no daemon.
+    // A stopped agent is not restarted, also if it was stopped while no daemon was running.
     expect((await fixture.polypod('agent', 'stop', 'two')).code).toBe(0);
     daemon.child.kill('SIGTERM');
     await daemon.finished;

@@ -11,9 +11,9 @@ import { task } from '../protocols/tasks/fixture.ts';
 import { type WsMessage, WsClient } from '../protocols/tasks/ws-client.ts';
 import { textAnswer } from './daemon.ts';
 
-/** An answer in many pieces. */
+/** An answer in many chunks. */
 const LONG: Answer = { parts: [{ text: generatedText(320) }], pace: { chunkSize: 4, delayMs: 20 } };
-/** One that is never finished. */
+/** An answer that does not end. */
 const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 60 } };
 
 describe('streams of an agent that is killed meanwhile', () => {
@@ -29,14 +29,14 @@ describe('streams of an agent that is killed meanwhile', () => {
     const sockets = [5, 29].map((pieces) => new WsPieces(fixture, pieces));
     const joined = Promise.all([...clients, ...sockets].map((client) => client.until(isLast)));
 
-    // The kill comes in the middle of an answer.
+    // Kill the process in the middle of an answer.
     await clients[0]?.has(30);
     running.child.kill('SIGKILL');
     await running.finished;
     running = await fixture.agent('--port', port);
     expect(running.child.pid).toBeGreaterThan(0);
     expect((await ada.get(`/tasks/${taskId}/status`)).body).toMatchObject({ state: 'interrupted' });
-    // What had waited is run now; then one more, by which everybody knows that it has all.
+    // The queued task runs now. One more task follows, whose end shows each client that it has received everything.
     await ada.submit();
 
     const lines = await joined;
@@ -103,7 +103,7 @@ describe('an agent with its own certificate', () => {
     const plain = await fetch(url.replace('https', 'http'));
     expect(plain.status).toBe(400);
     expect(await plain.text()).toContain('https://');
-    // Another certificate in its place is not taken for it.
+    // A different certificate at the same address is rejected.
     writeFileSync(join(fixture.home, 'cert.pem'), selfSigned().cert);
     expect((await fixture.polypod('agent', 'list')).stdout).toMatch(/polypod +gone/);
   });
@@ -122,7 +122,7 @@ function lineOf(event: string, { data, seq }: Pick<WsMessage, 'data' | 'seq'>, i
 
 const pause = (): Promise<void> => sleep(20);
 
-/** A client that is cut off again and again, and goes on where it was. */
+/** A client that is disconnected repeatedly and resumes after its last event. */
 abstract class Pieces {
   protected readonly fixture: AgentFixture;
   readonly #pieces: number;
@@ -135,7 +135,7 @@ abstract class Pieces {
     onTestFinished(() => void (this.#isOver = true));
   }
 
-  /** Connects after an id, hears until `enough` says so or the connection ends, and cuts it. */
+  /** Connects after an id, reads until `enough` returns true or the connection ends, and disconnects. */
   protected abstract waitFor(
     after: string,
     enough: (lines: readonly Line[]) => boolean,
@@ -144,13 +144,13 @@ abstract class Pieces {
   async until(isLast: (line: Line) => boolean): Promise<readonly Line[]> {
     for (let round = 0; !this.#received.some(isLast); round += 1) {
       const after = this.#received.at(-1)?.id ?? '0';
-      // Of different lengths, so that cuts come everywhere.
+      // Different lengths, so that the connection breaks at every kind of position.
       const most = this.#pieces + (round % 7);
       const lines = await this.waitFor(after, (some) => some.length >= most || some.some(isLast)).catch(
         () => [],
       );
       this.#received.push(...lines);
-      // The agent is away: it is asked again and again, as clients do.
+      // The agent is down: retry, as clients do.
       if (lines.length === 0) await pause();
       if (this.#isOver) return [];
     }

@@ -8,7 +8,7 @@ import { agentFixture } from '../protocols/tasks/binary.ts';
 import { textAnswer } from './daemon.ts';
 import { temporaryDirectory } from './polypod.ts';
 
-/** A browser that is installed, if there is one. */
+/** An installed browser, or undefined. */
 const BROWSER = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].find((name) => {
   try {
     execFileSync(name, ['--version'], { stdio: 'ignore' });
@@ -32,7 +32,7 @@ describe('a page in a browser', () => {
       const result = await page.result;
       expect(result.task).toEqual(expect.arrayContaining(['run_start', 'text_done', 'run_end']));
       expect(result.task.at(-1)).toBe('run_end');
-      // A used ticket opens nothing: the browser gives up instead of asking for ever.
+      // A used ticket is rejected: the browser gives up instead of retrying forever.
       expect(result.afterwards).toBe('closed');
       expect(result.session).toEqual(['snapshot', 'run_end']);
       expect(result.tickets).toHaveLength(2);
@@ -52,7 +52,7 @@ interface Result {
   readonly tickets: readonly string[];
 }
 
-/** Serves the page, and waits for what it reports. */
+/** Serves the page, and waits for its report. */
 async function pageServer(): Promise<{ readonly url: string; readonly result: Promise<Result> }> {
   let report = (_: Result): void => {};
   let fail = (_: Error): void => {};
@@ -88,7 +88,7 @@ const post = async (path, body) => {
 };
 const submit = (userPrompt) => post('/submit_task', { sessionId: 's1', userPrompt, taskType: 'chat' });
 const tickets = [];
-/** The names of the events until the one that ends the wait. */
+/** The names of the events up to the one that ends the wait. */
 const follow = async (target, names, until) => {
   const { url, ticket } = await post('/stream_tickets', target);
   tickets.push(ticket);

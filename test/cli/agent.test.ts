@@ -30,7 +30,7 @@ describe('polypod agent', () => {
     expect(started).toMatchObject({ name: 'helper', process: 'own', keyFile: fixture.keyFile });
     expect(modeOf(fixture.keyFile)).toBe('600');
     expect(modeOf(join(fixture.keyFile, '..'))).toBe('700');
-    // Nothing secret is to be seen in the list of processes.
+    // The process list contains no secrets.
     const key = readFileSync(fixture.keyFile, 'utf8').trim();
     expect(readFileSync(`/proc/${started.pid}/cmdline`, 'utf8')).not.toMatch(/ppk_|sk-test/);
 
@@ -142,7 +142,7 @@ describe('polypod agent', () => {
     const key = readFileSync(fixture.keyFile, 'utf8');
     killed.child.kill('SIGKILL');
     await killed.finished;
-    // It is up for no time at all.
+    // The list shows no uptime.
     expect((await fixture.polypod('agent', 'list')).stdout).toMatch(/polypod +gone +\d+ +http:/);
     expect(await fixture.polypod('agent', 'status')).toMatchObject({
       code: 3,
@@ -170,7 +170,7 @@ describe('polypod agent', () => {
     const { port, free } = await freePort();
     await free();
     const program = join(fixture.home, 'agent.mjs');
-    // Slow to get ready, as programs are.
+    // Starts slowly, like a real program.
     writeFileSync(
       program,
       `import { createServer } from 'node:http';
@@ -186,7 +186,7 @@ describe('polypod agent', () => {
     expect((await fixture.polypod('agent', 'list')).stdout).toMatch(/mine +up/);
     expect((await fixture.polypod('agent', 'start', '--config', config)).stderr).toContain('answers at');
     expect((await polypod(['agent', 'stop', 'mine'], { env })).code).toBe(0);
-    // Its number stays taken until the system's first process has taken notice of its end.
+    // The process id stays in use until init has reaped the process.
     await expect.poll(() => isThere(pid), { timeout: 20_000 }).toBe(false);
     writeFileSync(program, 'process.exit(7);');
     const failed = await fixture.polypod('agent', 'start', '--config', config);
@@ -321,7 +321,7 @@ describe('polypod serve and the tasks door', () => {
   });
 });
 
-/** A port that is taken until it is freed. */
+/** A port that is in use until it is released. */
 async function freePort(): Promise<{ readonly port: number; readonly free: () => Promise<void> }> {
   const server = createServer();
   await new Promise<void>((resolve) => {

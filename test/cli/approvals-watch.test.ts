@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { call, waitForEvent, isType, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { type Running, start } from './polypod.ts';
 
-/** A session that asks whether it may run a command; the id of the question. */
+/** Starts a session with a pending approval, and returns the id of the approval. */
 async function asking(
   fixture: CliFixture,
   name: string,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { call, waitForEvent, isType, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 
-/** Its end is what matters, and stands where titles are cut. */
+/** The end of the command is the important part, beyond the point where titles are truncated. */
 const COMMAND = `touch z1\n${'true && '.repeat(60)}touch the-end`;
 
 interface Asking extends CliFixture {
@@ -21,7 +21,7 @@ async function asking(): Promise<Asking> {
   return { ...fixture, session, id: event.type === 'approval-request' ? event.approval.approvalId : '' };
 }
 
-/** The call as it stands under the line of its approval. */
+/** The call as it is printed below the line of its approval. */
 const CALL = ['  command:', ...COMMAND.split('\n').map((line) => `    ${line}`), '  timeout: 5', ''].join(
   '\n',
 );

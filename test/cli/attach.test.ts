@@ -21,14 +21,14 @@ const newPod = async ({ polypod: run, project }: CliFixture, name: string) =>
 const counting = (lines: readonly string[], text: string) =>
   lines.filter((line) => line.includes(text)).length;
 
-/** The number of an approval that waits. */
+/** The id of a pending approval. */
 async function asked(bob: PodClient): Promise<string> {
   for await (const { event, data } of bob.events())
     if (event === 'approval_request' && typeof data.approval_id === 'string') return data.approval_id;
   throw new Error('nothing was asked');
 }
 
-/** A pod of the daemon on a terminal, and another client of it. */
+/** A pod of the daemon on a terminal, and another client of the same pod. */
 async function shared() {
   const fixture = await cliFixture();
   await fixture.serve();
@@ -183,7 +183,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   });
 });
 
-/** A chat in a process of its own, which stays open. */
+/** A chat in its own process, which stays open. */
 async function ownChat() {
   const home = newHome();
   const args = ['chat', '--offline', '--name', 'owned', 'one [[sim text=first-answer]]'];
@@ -240,7 +240,7 @@ describe('polypod attach without a terminal', () => {
     await (await bobAt(fixture, id)).decide(approval.approvalId, 'deny');
     const { code, stdout } = await watcher.finished;
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('· bob denied') });
-    // Who comes later sees it as those who were there did.
+    // A client that attaches later sees the same output.
     const later = await polypod(['attach', 'mine'], { env: fixture.env });
     expect(later.stdout).toContain('⊘ bash node -e 0 denied');
   });
@@ -280,7 +280,7 @@ describe('polypod attach without a terminal', () => {
     });
     expect(again.code).toBe(0);
     expect(again.stdout).toContain(`the session ${id} is open in another process`);
-    // That process runs the commands: a sandbox of this one would be none.
+    // The other process runs the commands, so a sandbox of this process would have no effect.
     const boxed = await polypod(['chat', '--offline', '--sandbox', '--resume', 'owned'], { env: home.env });
     expect(boxed).toMatchObject({ code: 2, stdout: '' });
     expect(boxed.stderr).toContain('is open in another process, where --sandbox has no effect');

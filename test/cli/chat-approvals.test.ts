@@ -7,9 +7,9 @@ import { answer, has, isIdle, submit, shellIn, startIn } from './chat-fixture.ts
 import { textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { hasTmux, type Pane } from '../terminal/tmux.ts';
 
-/** Commands that have to be asked about, each of which leaves a file behind. */
+/** Commands that need approval, each of which creates a file. */
 const making = (name: string): string => `node -e 0 > ${name}.txt`;
-/** Its paths have to be looked up one by one, which takes longer than to judge the calls after it. */
+/** Its paths are resolved one by one, which takes longer than judging the calls after it. */
 const slow = (name: string): string =>
   `${making(name)} # ${Array.from({ length: 200 }, (_, at) => `sub/${at}/../${at}`).join(' ')}`;
 const calls = (...commands: readonly string[]): Answer => ({
@@ -24,7 +24,7 @@ async function chatting(fixture: CliFixture, args = ''): Promise<Pane> {
   return pane;
 }
 
-/** The question at the bottom of the screen: the line that names the call right above the keys. */
+/** The approval prompt at the bottom of the screen: the line with the call directly above the keys. */
 const asks = (text: string) => (lines: readonly string[]) => {
   const at = lines.findLastIndex((line) => line.includes('y yes, once'));
   return at > 0 && lines[at - 1]?.includes(text) === true;
@@ -41,14 +41,14 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     await pane.see(asks('? 1 of 3 · bash node -e 0 > one.txt'));
     const first = pane.all().join('\n');
     expect(first).toContain('? 1 of 3 · bash wants to run: node -e 0 > one.txt');
-    // All of the call is above the keys, also what is not the command, and nothing of another call.
+    // The complete call is above the keys, including arguments other than the command, and no part of another call.
     expect(first.replaceAll(/\s+/g, '')).toContain('sub/199/../199');
     expect(first).toContain('  timeout: 77');
     expect(first).not.toContain('two.txt');
 
     await answer(pane, 'y');
     await pane.see(asks('? 2 of 3 · bash node -e 0 > two.txt'));
-    // It runs although the others are not decided.
+    // It runs although the other calls are still pending.
     while (!made(fixture, 'one')) await sleep(20);
     expect([made(fixture, 'two'), made(fixture, 'three')]).toEqual([false, false]);
     expect(pane.all().join('\n')).toContain('· approved: bash node -e 0 > one.txt');
@@ -59,7 +59,7 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     pane.press('Enter');
     await pane.see(asks('? 3 of 3 · bash node -e 0 > three.txt'));
     expect(pane.all().join('\n')).toContain('· denied: bash node -e 0 > two.txt');
-    // The whole call again, wherever it has been scrolled to.
+    // The complete call is shown again, although it has scrolled away.
     await answer(pane, 'v');
     await pane.see(
       (lines) => lines.filter((line) => line.includes('3 of 3 · bash wants to run')).length === 2,
@@ -75,19 +75,19 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     await fixture.serve('--quiet');
     const pane = await chatting(fixture);
     await submit(pane, 'go');
-    // Typed as fast as a terminal can: none of it answers what comes up meanwhile.
+    // Typed as fast as a terminal can: no key answers an approval that appears meanwhile.
     pane.type('y'.repeat(40));
     await pane.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
     expect(made(fixture, 'one')).toBe(false);
 
-    // Somebody else decides about the first: the question is withdrawn, and the next one takes its place.
+    // Another client decides the first approval: its prompt is withdrawn, and the next one is shown.
     await answer(pane, 'n');
     await pane.see(has('What should it do instead?'));
     pane.type('yay');
     const [first] = JSON.parse((await fixture.polypod('approvals', '--json')).stdout) as { id: string }[];
     expect((await fixture.polypod('approvals', 'approve', first?.id ?? '')).code).toBe(0);
     await pane.see(asks('? 2 of 2 · bash node -e 0 > two.txt'));
-    // What was being written for the first goes nowhere.
+    // The text that was typed for the first approval is discarded.
     pane.press('Enter');
     await pane.see(has('approved through terminal: bash node -e 0 > one.txt'));
     expect(asks('? 2 of 2 · bash node -e 0 > two.txt')(pane.all())).toBe(true);
@@ -124,7 +124,7 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod run', () => {
     const fixture = await cliFixture([calls(slow('one'), making('two')), textAnswer('all done')]);
     const pane = await shellIn(fixture, 90, 40);
     startIn(pane, 'run go');
-    // Before anything is asked: a whole line, and a line that is not ended.
+    // Typed before the first approval: a complete line and an unfinished line.
     pane.type('y');
     pane.press('Enter');
     pane.type('y');

@@ -14,7 +14,7 @@ function shown(name: string): readonly string[] {
   return comparable((block?.split('\n```')[0] ?? '').split('\n'));
 }
 
-/** Times and counts of tokens are of the moment. */
+/** Times and token counts vary. */
 function comparable(lines: readonly string[]): readonly string[] {
   return lines.map((line) =>
     line.replace(/ {2,}(?:[\d.]+k? tokens|\d+%).*$/, '  FIGURES').replace(/[\d.]+ s\b/, 'TIME'),

@@ -10,7 +10,7 @@ export interface Home {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A person's home with a project, and nothing of this machine's settings. */
+/** A home directory with a project, without any settings of this machine. */
 export function newHome(user = 'ada'): Home {
   const home = temporaryDirectory();
   const project = join(home, 'project');
@@ -20,7 +20,7 @@ export function newHome(user = 'ada'): Home {
 
 export const has = (text: string) => (lines: readonly string[]) => lines.some((line) => line.includes(text));
 
-/** The last line is the status line, and says so. */
+/** The last line is the status line. */
 export const isIdle = (lines: readonly string[]) => lines.at(-1)?.includes('· idle') === true;
 
 /** A shell in the project of a home. */
@@ -32,13 +32,13 @@ export async function shellIn({ project, env }: Home, columns = 80, rows = 24): 
   return pane;
 }
 
-/** Starts the program in a shell, as a person would. */
+/** Starts the program in a shell, like a user. */
 export function startIn(pane: Pane, args: string): void {
   pane.type(`clear; node ${MAIN} ${args}`);
   pane.press('Enter');
 }
 
-/** A chat with the simulated model, ready to be talked to. */
+/** A chat with the simulated model that is ready for input. */
 export async function openChat(home: Home, args = '', columns = 80, rows = 24): Promise<Pane> {
   const pane = await shellIn(home, columns, rows);
   startIn(pane, `chat --offline ${args}`);
@@ -46,21 +46,21 @@ export async function openChat(home: Home, args = '', columns = 80, rows = 24): 
   return pane;
 }
 
-/** Types a text, sees it in the input, and sends it. */
+/** Types a text, waits until the input shows it, and submits it. */
 export async function submit(pane: Pane, text: string): Promise<void> {
   pane.type(text);
   await pane.see((lines) => unbroken(lines.join('')).includes(unbroken(text).slice(-16)));
   pane.press('Enter');
 }
 
-/** A long text is broken into lines anywhere. */
+/** A long text may be wrapped at any position. */
 function unbroken(text: string): string {
   return text.replace(/\s+/g, '');
 }
 
 /**
- * Answers the question that is on the screen. For a moment after it appeared letters do not count, since they may have been
- * meant for something else; the screen shows it only after that moment has begun.
+ * Answers the approval on the screen. Letters are ignored for a short time after an approval appears, because they may have been
+ * typed for something else. That time starts before the screen shows the approval.
  */
 export async function answer(pane: Pane, letter: string): Promise<void> {
   await pane.see(has('y yes, once'));
@@ -68,7 +68,7 @@ export async function answer(pane: Pane, letter: string): Promise<void> {
   pane.type(letter);
 }
 
-/** A prompt that has the simulated model call a tool and then say something. */
+/** A prompt that makes the simulated model call a tool and then answer with a text. */
 export function calling(tool: string, args: object, text: string): string {
   return `do it [[sim tool=${tool} args='${JSON.stringify(args)}' text='${text}']]`;
 }

@@ -127,7 +127,7 @@ describe('polypod chat without a terminal', () => {
         '/cost',
       ),
     });
-    // A file that is there is not overwritten, which is a refusal.
+    // An existing file is not overwritten: the command fails.
     expect(code).toBe(2);
     expect(stdout).toContain('✓ ! echo $((6 * 7))');
     expect(stdout).toContain('  42\n');

@@ -19,7 +19,7 @@ import { BOB, promptCommand, hostFixture } from '../pod/fixture.ts';
 const ME = { by: 'ada', door: 'cli' };
 const silence = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Watches a pod and keeps the view and what was printed. */
+/** Watches a pod, and stores the view and the output. */
 class Watcher {
   readonly prints: Print[] = [];
   view: View | undefined;
@@ -68,7 +68,7 @@ class Watcher {
   }
 }
 
-/** Texts joined: batches of events may cut them otherwise. */
+/** Joins texts, because batches of events may split them differently. */
 function gist(prints: readonly Print[]): readonly unknown[] {
   const output: unknown[] = [];
   let text = '';
@@ -170,7 +170,7 @@ describe('the same pod, watched in process and through a control socket', () => 
     await localWatcher.until(({ approvals }) => approvals.length > 0);
     await remoteWatcher.until(({ approvals }) => approvals.length > 0);
     expect(gist(remoteWatcher.prints)).toEqual(gist(localWatcher.prints));
-    // The question says it: the call has no card beside it.
+    // The approval prompt shows the call, so it has no card.
     expect(gist(localWatcher.prints)).not.toContainEqual(expect.objectContaining({ status: 'waiting' }));
   });
 

@@ -40,7 +40,7 @@ const APPROVAL = {
   rule: { tool: 'bash', command: 'make', action: 'auto' as const },
 };
 
-/** The view after facts that come one second after the other, and all that was printed. */
+/** The view after facts at intervals of one second, and all output. */
 function after(
   facts: readonly PodFact[],
   from = SNAPSHOT,
@@ -155,7 +155,7 @@ describe('the view of a pod', () => {
     const asked = { type: 'approval-request', approval: APPROVAL } as const;
     expect(after([asked])).toMatchObject({
       view: { approvals: [APPROVAL], activity: 'waiting for your answer' },
-      // Which of them is asked now, and when, is decided where they are shown.
+      // The screen decides which approval is shown, and when.
       prints: [],
     });
     const noticesAfter = (
@@ -169,7 +169,7 @@ describe('the view of a pod', () => {
       return notices(prints);
     };
     expect(noticesAfter({ status: 'approved', ...ME })).toEqual(['approved: bash make']);
-    // Somebody of the same name sits at another terminal.
+    // Another user with the same name is at another terminal.
     expect(noticesAfter({ status: 'approved', ...ME }, [])).toEqual([
       `${ME.by} approved through terminal: bash make`,
     ]);

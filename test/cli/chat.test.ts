@@ -17,7 +17,7 @@ async function openChatOnFullScreen(): Promise<Pane> {
   return pane;
 }
 
-/** The whole answer to the last prompt, once it is certain that everything is shown once. */
+/** The complete answer to the last prompt, after checking that everything is shown once. */
 function answerIn(pane: Pane, prompt: string): string {
   const all = pane.all();
   expect(all.filter((line) => line.startsWith('❯'))).toHaveLength(2);
@@ -26,7 +26,7 @@ function answerIn(pane: Pane, prompt: string): string {
     '> type a message, /help for more',
     expect.stringMatching(/^sim\/offline · workspace-write · idle/),
   ]);
-  // A line that was written before the new width was known is broken within a word.
+  // A line that was written before the new width was known is wrapped within a word.
   const text = withoutSpaces(shown.slice(0, -2).join(''));
   expect(text).toBe(withoutSpaces(generatedText(2 * text.length)).slice(0, text.length));
   return text;
@@ -59,7 +59,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
 
   test('many resizes during an answer neither duplicate nor remove output', async () => {
     const pane = await openChatOnFullScreen();
-    // The answer fits the screen at every width: what scrolls out of it while it is live cannot be erased.
+    // The answer fits the screen at every width: live lines that scroll off the screen cannot be erased.
     await submit(pane, 'talk [[sim deltas=20 delay=100]]');
     await pane.see(has('answering'));
     for (const columns of [90, 40, 88, 40, 86, 40, 84, 40, 82, 40, 81, 80]) pane.resize(columns, 24);
@@ -73,7 +73,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see(has('answering'));
     for (const columns of [90, 50, 88, 50, 86, 50, 84, 50, 82, 50, 81, 80]) {
       pane.resize(columns, 24);
-      // The status line reaches to the right edge: then the program has seen the new size.
+      // Once the status line reaches the right edge, the program has processed the new size.
       await pane.see((lines) => displayWidth(lines.at(-1) ?? '') === columns);
     }
     await pane.see(isIdle);
@@ -260,7 +260,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     const pane = await openChat(newHome());
     const text = '日本語のとても長い文章です。ภาษาไทยก็มีด้วย。👩‍👩‍👧‍👦と🇯🇵も。'.repeat(4);
     await submit(pane, `言って [[sim text='${text}' size=3]]`);
-    // Before the answer there is nothing to count.
+    // There is no usage before the first answer.
     await pane.see((lines) => /· idle +\S+ tokens$/.test(lines.at(-1) ?? ''));
     for (const [columns, rows] of [
       [50, 20],
@@ -268,7 +268,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
       [80, 24],
     ] as const) {
       pane.resize(columns, rows);
-      // The status line reaches to the right edge: then the program has seen the new size.
+      // Once the status line reaches the right edge, the program has processed the new size.
       await pane.see((lines) => displayWidth(lines.at(-1) ?? '') === columns);
       expect(pane.all().filter((line) => displayWidth(line) > columns)).toEqual([]);
     }

@@ -30,7 +30,7 @@ async function resultOf(command: string, user: User, config = CONFIG, timeout = 
   return { fixture, result: JSON.stringify(arrayOf(messages).at(-1)) };
 }
 
-/** Root's processes can only be counted by control groups, which an ordinary user may not have. */
+/** Root's processes can only be counted with control groups, which may be unavailable to an ordinary user. */
 const canLimit = (what: string, user: User): boolean =>
   user.uid === undefined ? !unenforced.includes(what) : isIsolated;
 

@@ -38,7 +38,7 @@ async function otherProcess(path: string, answer: (line: Line) => object): Promi
 
 const result = (value: object) => ({ result: value });
 
-/** As daemons answered before there was a handshake. */
+/** The answer of daemons from before the handshake existed. */
 const beforeHandshake = ({ method }: Line): object =>
   method === 'hello'
     ? { error: { code: 'unknown-method', message: 'there is no method "hello": there are status, stop' } }

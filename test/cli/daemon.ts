@@ -13,7 +13,7 @@ export const call = (name: string, args: object): Answer => ({
 });
 export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
 
-/** A home with a project, a model that does what the script says, and whatever daemons run there. */
+/** A home directory with a project, a model that follows the script, and the daemons that run there. */
 export interface CliFixture {
   readonly sim: Sim;
   readonly home: string;
@@ -28,7 +28,7 @@ export interface CliFixture {
   pod(id: string): Promise<PodHandle>;
 }
 
-/** With a user, the home belongs to that user, who also runs the commands. */
+/** With a user, the home directory belongs to that user, who also runs the commands. */
 export async function cliFixture(script: readonly Answer[] = [], user: User = {}): Promise<CliFixture> {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
@@ -78,7 +78,7 @@ export async function cliFixture(script: readonly Answer[] = [], user: User = {}
   };
 }
 
-/** The first event that fits, from the pod's first on. */
+/** Resolves with the first matching event, starting with the pod's first event. */
 export async function waitForEvent(pod: PodHandle, matches: (event: PodEvent) => boolean): Promise<PodEvent> {
   const leave = new AbortController();
   try {

@@ -120,7 +120,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
     expect(stdout).toBe(`Hi ${ATTACK}\n`);
     await run('keys', 'create', '--owner', 'ci');
     const keys = join(dataDirectory, 'tasks/keys.json');
-    // An owner from before such names were refused.
+    // An owner that was stored before such names were rejected.
     writeFileSync(keys, readFileSync(keys, 'utf8').replace('"ci"', JSON.stringify(`ci${ATTACK}`)));
     const [session] = JSON.parse((await run('ls', '--json')).stdout) as readonly { readonly id: string }[];
     for (const args of [['ls'], ['logs', session?.id ?? ''], ['keys', 'list'], ['completion', 'sessions']]) {

@@ -6,7 +6,7 @@ import { Client, type Launched, pendingApproval, statusOf } from '../protocols/h
 import { call, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { type Running, start, temporaryDirectory } from './polypod.ts';
 
-/** Where clients look if nobody tells them otherwise. */
+/** The default socket path of the clients. */
 const socketOf = ({ home }: Pick<CliFixture, 'home'>): string => join(home, '.humanlayer/daemon.sock');
 
 async function subscribe(path: string): Promise<Client> {
@@ -16,7 +16,7 @@ async function subscribe(path: string): Promise<Client> {
   return subscriber;
 }
 
-/** `polypod hld`, once it is ready. */
+/** Starts `polypod hld` and waits until it is ready. */
 async function hld(env: CliFixture['env'], ...args: readonly string[]): Promise<Running> {
   const running = start(['hld', '--json', ...args], env);
   const end = running.finished.then(({ code, stderr }) => {
@@ -106,7 +106,7 @@ describe('polypod serve and the HLD door', () => {
     expect(status.stdout).toContain(`hld unavailable (${conflict})`);
     expect(status.stdout).toContain('pod open');
     expect(readFileSync(join(other, 'logs/polypod.log'), 'utf8')).toContain(conflict);
-    // When it ends, the socket of the first is still there.
+    // When it ends, the socket of the first process still exists.
     expect((await fixture.polypod('stop', '--data-dir', other)).code).toBe(0);
     expect(await (await Client.open(socketOf(fixture))).call('health')).toMatchObject({ status: 'ok' });
   });
@@ -211,7 +211,7 @@ describe('polypod approvals', () => {
 describe('polypod hld', () => {
   it('serves only HLD, and stops cleanly', async () => {
     const fixture = await cliFixture([textAnswer('Hello.')]);
-    // It is what was asked for: the configuration closes the door of serve.
+    // The command opens the door explicitly: the configuration disables it only for serve.
     fixture.configure('doors: { hld: false }\n');
     const running = await hld(fixture.env);
     const path = socketOf(fixture);

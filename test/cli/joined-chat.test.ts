@@ -24,7 +24,7 @@ async function podClient({ env }: Home, id: string, name: string): Promise<PodCl
 
 async function onlySession({ env }: Pick<Home, 'env'>): Promise<Row> {
   const { dataDirectory } = dataPathsFrom(env);
-  // The list is written a moment after the session.
+  // The catalogue is written shortly after the session.
   await expect.poll(() => sessionsIn(dataDirectory), SOON).toHaveLength(1);
   const [row] = sessionsIn(dataDirectory);
   if (row === undefined) throw new Error('there is no session');
@@ -49,7 +49,7 @@ async function owner({ env }: Pick<Home, 'env'>, ...options: readonly string[]):
   return running;
 }
 
-/** Where a chat of this home finds a session that another process has open. */
+/** The location of a session that another process has open, for a chat in this home directory. */
 async function joined({ env }: Pick<Home, 'env'>): Promise<PodLocation> {
   const found = ownerOf(await onlySession({ env }), dataPathsFrom(env));
   const location = found && (await hostInOtherProcess(found, { ...screens(false).context, env }));

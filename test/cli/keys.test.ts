@@ -90,7 +90,7 @@ describe('polypod keys', () => {
     ]);
     await Promise.all([stream.waitFor('snapshot'), kept.waitFor('snapshot')]);
     expect((await fixture.polypod('keys', 'revoke', key.split('_')[1] ?? '')).code).toBe(0);
-    // Nobody asks for anything in between: the agent notices by itself.
+    // There are no requests in between: the agent detects the change itself.
     await stream.ended;
     expect(stream.received.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
     expect((await reader.get('/tasks')).status).toBe(401);

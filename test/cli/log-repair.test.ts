@@ -41,7 +41,7 @@ function flipped(bytes: Buffer, at: number): Buffer {
   return damaged;
 }
 
-/** What the doctor says of the session files. */
+/** The findings of `polypod doctor` about the session files. */
 async function findings(run: CliFixture['polypod']): Promise<readonly object[]> {
   const all = JSON.parse((await run('doctor', '--json')).stdout) as { check: string }[];
   return all.filter(({ check }) => check === 'sessions');
@@ -197,7 +197,7 @@ describe('a damaged session file', () => {
     const input = requests.map((request) => `${JSON.stringify(request)}\n`).join('');
     const inProcess = await polypod(['--mode', 'rpc'], { env, input });
     answers.set('switch_session', inProcess.stdout);
-    // The door goes on with the session it had.
+    // The door continues with its current session.
     expect(inProcess.stdout).toContain('"id":"g","type":"response","command":"get_state","success":true');
 
     await fixture.serve();
@@ -230,7 +230,7 @@ async function outputOf({ env }: CliFixture, command: readonly string[]): Promis
   return code === 0 ? `it went on: ${stdout}${stderr}` : stdout + stderr;
 }
 
-/** What the door of the HumanLayer clients answers to a wish to go on. */
+/** The answer of the HLD door to a request to continue a session. */
 function hld(socket: string, session_id: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const link = connect(socket);

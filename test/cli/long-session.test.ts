@@ -62,7 +62,7 @@ describe('a session of 20,000 entries', () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const file = join(directory, `${ID}.jsonl`);
     const bytes = longSession(project);
-    // One line is missing: the repair has to walk the whole chain.
+    // One line is missing, so the repair has to walk the complete chain.
     const before = bytes.indexOf('\n', 5000) + 1;
     const after = bytes.indexOf('\n', before) + 1;
     writeFileSync(file, Buffer.concat([bytes.subarray(0, before), bytes.subarray(after)]), { mode: 0o600 });
@@ -89,7 +89,7 @@ describe('a session of 20,000 entries', () => {
   }, 180_000);
 });
 
-/** The answer of the door of the HumanLayer clients, as text. */
+/** The answer of the HLD door, as text. */
 function hldConversation(socket: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const link = connect(socket);

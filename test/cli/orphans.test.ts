@@ -15,7 +15,7 @@ const TREES: readonly (readonly [name: string, command: (mark: string) => string
 const ISOLATED = 'permissions: { mode: full-access }\n';
 const PLAIN = 'permissions: { mode: full-access, isolate_commands: off }\n';
 
-/** A program whose agent runs the command, once the command's processes are there. */
+/** Starts a program whose agent runs the command, and waits until the processes of the command exist. */
 async function running(
   fixture: CliFixture,
   args: readonly string[],
@@ -81,7 +81,7 @@ it('serve continues after SIGHUP and leaves no tool process when it ends', async
 });
 
 describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
-  // The second user needs no more than one tree of each kind.
+  // One tree of each kind is enough for the second user.
   const trees = user.uid === undefined ? TREES : TREES.slice(1, 2);
   it.each([
     ...TREES.slice(1, 2).map(([name, command]) => [`${name}, isolated`, command, ISOLATED] as const),

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { builtProgramFor, canBecomeOrdinaryUser, ORDINARY_USER } from '../ordinary-user.ts';
 
-/** The built program, as a user runs it: its own process, its own home, nothing of this machine's settings. */
+/** Runs the built program like a user: its own process, its own home directory, no settings of this machine. */
 export const MAIN = resolve('dist/cli/main.js');
 
 export interface Finished {
@@ -17,19 +17,19 @@ export interface Finished {
 export interface Running {
   readonly child: ChildProcessWithoutNullStreams;
   readonly finished: Promise<Finished>;
-  /** Resolves once stdout or stderr holds the text. */
+  /** Resolves when stdout or stderr contains the text. */
   waitForOutput(text: string): Promise<void>;
-  /** What it has said so far. */
+  /** The output so far. */
   output(): { readonly stdout: string; readonly stderr: string };
 }
 
-/** The user that a process runs as; the one that runs the tests if it is empty. */
+/** The user that a process runs as; if empty, the user that runs the tests. */
 export interface User {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** The users as whom a test can run the built program: with root's rights also an ordinary one. */
+/** The users as which a test can run the built program; if the tests run as root, also an ordinary user. */
 export const USERS: readonly (readonly [name: string, user: User])[] = [
   ['this user', {}],
   ...(canBecomeOrdinaryUser ? [['an ordinary user', ORDINARY_USER] as const] : []),
@@ -37,7 +37,7 @@ export const USERS: readonly (readonly [name: string, user: User])[] = [
 
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-'));
-  // A process that was just killed may still write there: what it leaves is removed as well.
+  // A process that was just killed may still write there, so its files are removed as well.
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return directory;
 }

@@ -19,7 +19,7 @@ interface Kept {
   readonly rule: JsonObject;
 }
 
-/** Many processes, one after the other, on a machine that may have other work. */
+/** Many processes, one after the other, on a machine that may be busy. */
 const BUSY_MS = 120_000;
 
 describe('a rule made with "always" (built program)', () => {
@@ -53,7 +53,7 @@ describe('a rule made with "always" (built program)', () => {
       );
     };
 
-    // What runs is not what was asked about, and the rule is for what runs.
+    // The executed command differs from the requested one, and the rule applies to the executed one.
     const taskId = await asks(ada, command('s1', 'node -e "process.exitCode = 1" first'));
     const updated = JSON.stringify({ command: 'node -e 1 second' });
     await approve(ada, 's1', { updatedArguments: updated });
@@ -65,12 +65,12 @@ describe('a rule made with "always" (built program)', () => {
     await ada.done(await ada.submit(command('s2', 'node -e 1 second')));
     await asks(ada, command('s3', 'node -e "process.exitCode = 1" first'));
 
-    // Not for other owners, not for the local user, not in other directories.
+    // The rule does not apply to other owners, to the local user, or in other directories.
     await asks(bob, command('s1', 'node -e 1 second'));
     await asks(fixture.client(), command('s1', 'node -e 1 second'));
     await asks(ada, command('s4', 'node -e 1 second', { context: { workingDirectory: other } }));
 
-    // It is listed, recorded and removed, and a running agent knows.
+    // The rule is listed, recorded and removed, and a running agent applies the change.
     const id = kept[0]?.id ?? '';
     expect((await fixture.polypod('rules', 'list')).stdout).toMatch(
       new RegExp(`${id} +one +${fixture.project} +auto bash exactly node -e 1 second`),

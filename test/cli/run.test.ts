@@ -8,7 +8,7 @@ import { survivorsOf, token } from '../tools/survivors.ts';
 import { call, waitForEvent, isType, textAnswer, cliFixture } from './daemon.ts';
 import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 
-/** A project, and a model that does what the script says. */
+/** A project, and a model that follows the script. */
 async function project(script: readonly Answer[], files: Readonly<Record<string, string>> = {}) {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
@@ -287,7 +287,7 @@ describe('the session of a run', () => {
     );
     await running.waitForOutput('sleep 60');
     const path = join(home, '.local/share/polypod/run/pods/here.sock');
-    // It is opened beside the run, which does not wait for it.
+    // The socket is opened while the run starts; the run does not wait for it.
     while (!existsSync(path)) await new Promise((settle) => setImmediate(settle));
     const socket = connect(path);
     socket.write('{"method":"cancel"}\n');
@@ -300,7 +300,7 @@ describe('the session of a run', () => {
   });
 });
 
-/** A run in the daemon, in the middle of a call. */
+/** A run in the daemon, during a call. */
 async function interrupted() {
   const { env, serve, project } = await cliFixture([call('bash', { command: 'sleep 300' })]);
   const daemon = await serve();
@@ -514,7 +514,7 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
   });
 });
 
-/** A process that has ended and waits to be collected by its parent is not alive. */
+/** A zombie process does not count as running. */
 /** A real pseudo-terminal of 80 columns, from util-linux. */
 function terminal(line: string, env: Readonly<Record<string, string>>) {
   const child = spawn('script', ['-qefc', `stty cols 80 rows 24; ${line}`, '/dev/null'], {
@@ -536,7 +536,7 @@ function terminal(line: string, env: Readonly<Record<string, string>>) {
   };
 }
 
-/** The smallest MCP server there is: one tool, over standard streams. */
+/** A minimal MCP server: one tool, over stdio. */
 const GREETER = `
 import { createInterface } from 'node:readline';
 const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');

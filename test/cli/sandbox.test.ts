@@ -10,8 +10,8 @@ import { bubblewrapWorks, sh } from '../tools/bubblewrap.ts';
 import { call, textAnswer } from './daemon.ts';
 
 /**
- * What a hostile command tries, as a program in the workspace: it lists every socket that it sees, connects to those it
- * is told of, and reads and writes files. What it could do is in result.json.
+ * A hostile command, as a program in the workspace: it lists every visible socket, connects to the given sockets, and reads and
+ * writes files. It writes what succeeded to result.json.
  */
 const ATTACK = `
 import { accessSync, constants, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -67,7 +67,7 @@ interface SandboxFixture {
   readonly home: string;
   readonly workspace: string;
   readonly env: Readonly<Record<string, string>> & { readonly HOME: string };
-  /** Tells the attacker what there is now. */
+  /** Writes the current targets for the attacker. */
   readonly writeTargets: () => readonly string[];
   readonly result: () => unknown;
 }
@@ -270,7 +270,7 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       env,
       { cwd: workspace },
     );
-    // Something was denied, because nobody could be asked.
+    // A call was denied because no client could approve it.
     expect({ code, stderr }).toMatchObject({ code: 2 });
     expect(stdout).toContain('git runs what the settings of a repository name');
     expect(stdout).toContain('The sandbox moved');

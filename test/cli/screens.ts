@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Surroundings } from '../../src/cli/command.ts';
 
-/** A stream as a terminal is one, and what was written to it. */
+/** A stream that behaves like a terminal, and its output. */
 class Screen extends Writable {
   readonly isTTY: boolean;
   readonly columns = 40;

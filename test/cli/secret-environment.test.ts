@@ -7,8 +7,8 @@ import { call, textAnswer, type CliFixture, cliFixture } from './daemon.ts';
 import { polypod, start, USERS, type User } from './polypod.ts';
 
 /**
- * What an approved command can read about the processes that it sees: their environments and their arguments. Each walk goes
- * to a file, since the output that a model reads might be shortened.
+ * Collects what an approved command can read about visible processes: their environments and arguments. Each walk writes to a
+ * file, because the output for the model may be truncated.
  */
 const WALK = [
   'cat /proc/$PPID/environ > ppid.txt 2>&1',
@@ -20,11 +20,11 @@ interface Keyed {
   readonly fixture: CliFixture;
   readonly env: Readonly<Record<string, string>>;
   readonly user: User;
-  /** Fails if one of the secrets can be read in what the command found. */
+  /** Fails if the command's findings contain one of the secrets. */
   readonly expectNoKey: (directory?: string) => void;
 }
 
-/** A home in which commands are not isolated: what is tested is that there is nothing to find. */
+/** A home directory without isolation of commands: the test checks that no process exposes a secret. */
 async function keyed(user: User, config = 'permissions: { mode: full-access, isolate_commands: off }') {
   const fixture = await cliFixture([call('bash', { command: WALK }), textAnswer('Done.')], user);
   fixture.configure(`${config}\n`);
@@ -39,7 +39,7 @@ async function keyed(user: User, config = 'permissions: { mode: full-access, iso
   };
   const expectNoKey = (directory = fixture.project): void => {
     const found = ['ppid.txt', 'all.txt'].map((name) => readFileSync(join(directory, name), 'latin1'));
-    // The walk saw processes, or it would prove nothing.
+    // The walk must have found processes, otherwise the test proves nothing.
     expect(found[1]).toContain('main.js');
     for (const text of found) for (const secret of secrets) expect(text).not.toContain(secret);
   };
@@ -127,7 +127,7 @@ describe.runIf(isIsolated).each(USERS)('an isolated command, as %s,', (_, user) 
     await ready(['serve'], keys);
     await runInDaemon(keys);
     const found = readFileSync(join(keys.fixture.project, 'all.txt'), 'latin1');
-    // Its own processes are there, so that the walk has worked.
+    // The command's own processes are listed, so the walk worked.
     expect(found).toContain('POLYPOD_CALL=');
     expect(found).not.toContain('main.js');
   });

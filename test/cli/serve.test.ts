@@ -47,7 +47,7 @@ describe('polypod serve', () => {
     );
     const detached = await run('serve', '--detach');
     expect({ code: detached.code, stderr: detached.stderr }).toEqual({ code: 2, stderr: second.stderr });
-    // The first one noticed nothing.
+    // The first daemon is not affected.
     expect((await run('status')).code).toBe(0);
   });
 
@@ -60,7 +60,7 @@ describe('polypod serve', () => {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It has ended, as it should.
+        // It has exited, as expected.
       }
     });
     expect(detached.code).toBe(0);
@@ -139,7 +139,7 @@ describe('polypod serve', () => {
     expect(stderr).toMatch(
       /^polypod serve: \S+ is too long for a socket: [^\n]+ set POLYPOD_RUNTIME_DIR [^\n]+\n$/,
     );
-    // Nothing is left that would keep the next one out.
+    // No lock is left that would block the next daemon.
     expect(existsSync(join(deep, 'daemon.lock'))).toBe(false);
   });
 
@@ -191,7 +191,7 @@ describe('the metrics of a daemon', () => {
     await waitForEvent(agent, isType('run-end'));
     const socket = connect(join(fixture.home, '.local/share/polypod/run/pods', `${id}.sock`));
     socket.end('nonsense\n');
-    // It is answered, and so counted, before it is let go.
+    // The request is answered, and so counted, before the connection closes.
     for await (const _ of socket);
     const { stdout } = await fixture.polypod('status', '--metrics');
     for (const line of [
@@ -251,7 +251,7 @@ describe('a stopping daemon', () => {
 
   it('answers requests while it stops, and rejects new work', async () => {
     const fixture = await cliFixture([slow(5000, 50)]);
-    // Until the test ends the run.
+    // The daemon waits until the test ends the run.
     fixture.configure('shutdown_grace: 10m\n');
     const daemon = await fixture.serve();
     const other = await newPod(fixture);
@@ -364,7 +364,7 @@ describe('the control socket', () => {
       if (text.includes('"idle"')) break;
     }
     expect(text).toContain('"event":"text_done","data":{"text":"Hello!"');
-    // Awake, it has a socket of its own, by its id and by its name.
+    // A loaded pod has its own socket, by id and by name.
     expect(existsSync(join(home, '.local/share/polypod/run/pods', `${id}.sock`))).toBe(true);
     expect(existsSync(join(home, '.local/share/polypod/run/pods/sleeper.sock'))).toBe(true);
   });
@@ -375,7 +375,7 @@ async function newPod({ polypod: run, project }: CliFixture, ...args: readonly s
   return (await run('new', '-C', project, '-m', 'anthropic/x', ...args)).stdout.trim();
 }
 
-/** A pod that is in the middle of its answer. */
+/** A pod that is streaming its answer. */
 async function writing(fixture: CliFixture): Promise<string> {
   const id = await newPod(fixture);
   const agent = await fixture.pod(id);

@@ -19,7 +19,7 @@ describe('polypod sessions', () => {
     const fixture = await cliFixture();
     await fixture.polypod('new', '--name', 'one');
     await fixture.polypod('new', '--name', 'two');
-    // But for the age, which changes.
+    // Except for the age, which changes.
     const listed = async (...args: readonly string[]) =>
       (await fixture.polypod(...args)).stdout.replaceAll(/\s*\d+ (?:s|min)\s*/g, ' ');
     expect(await listed('ls')).toContain('one');

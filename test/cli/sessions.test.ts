@@ -27,7 +27,7 @@ interface Listed {
 
 const listed = (stdout: string) => JSON.parse(stdout) as readonly Listed[];
 
-/** Rows as the catalogue keeps them, the last one changed last. */
+/** Rows as the catalogue stores them; the last one was changed last. */
 function catalogueOf(
   dataDirectory: string,
   count: number,
@@ -288,7 +288,7 @@ describe('polypod doctor', () => {
       'environment',
       'audit log',
     ]);
-    // Where bubblewrap does not work, commands are not isolated, and that is said.
+    // Without a working bubblewrap, commands are not isolated, and the output says so.
     const others = findings.filter(({ check }) => check !== 'commands' && check !== 'sandbox');
     expect(others.every(({ state }) => state === 'ok')).toBe(true);
   });
@@ -380,7 +380,7 @@ describe('polypod completion', () => {
     expect(complete('keys', 'revoke', key.slice(0, 4))).toEqual([key]);
     expect(complete('keys', 'list', key.slice(0, 4))).toEqual(['']);
     expect(complete('keys', 'revoke', 'rev')).toEqual(['']);
-    // A name that two have means neither.
+    // A name that two sessions share is not completed.
     const sameName = (await run('new', '-n', 'teapot')).stdout.trim();
     expect(complete('rm', 'tea')).toEqual(['']);
     expect(complete('rm', sameName)).toEqual([sameName]);

@@ -6,7 +6,7 @@ import { token } from '../tools/survivors.ts';
 import { call, textAnswer, cliFixture, type CliFixture } from './daemon.ts';
 import { polypod, start, USERS, type User } from './polypod.ts';
 
-/** Connects to each path, sends a line, and writes what came back into a file. */
+/** Connects to each path, sends a line, and writes the responses to a file. */
 const CONNECT_SCRIPT = `
 const net = require('net'), fs = require('fs');
 const [out, ...paths] = process.argv.slice(2);

@@ -13,7 +13,7 @@ interface ReceivedRequest {
   readonly body: string;
 }
 
-/** A program on this machine that is no agent. With `relay` it passes everything on to one. */
+/** A program on this machine that is not an agent. With `relay` it forwards everything to one. */
 async function impostor(
   port = 0,
   relay?: string,
@@ -53,7 +53,7 @@ async function impostor(
 const keysIn = (received: readonly ReceivedRequest[]): readonly unknown[] =>
   received.flatMap(({ headers }) => headers.authorization ?? headers['x-api-key'] ?? []);
 
-/** Many processes, one after the other, on a machine that may have other work. */
+/** Many processes, one after the other, on a machine that may be busy. */
 const BUSY_MS = 120_000;
 
 describe('polypod task (built program)', () => {
@@ -71,7 +71,7 @@ describe('polypod task (built program)', () => {
       expect(code).not.toBe(0);
       expect(stderr).toContain('did not prove that it is the agent of this key, so the key was not sent');
     }
-    // Nor one that the environment names.
+    // A key from the environment is not sent either.
     const named = await polypod(['task', 'list'], { env: { ...fixture.env, POLYPOD_API_KEY: key } });
     expect(named.code).not.toBe(0);
     expect(fake.received.length).toBeGreaterThan(0);
@@ -96,7 +96,7 @@ describe('polypod task (built program)', () => {
   it('requires an agent or an address if none is running, and tries no default port', async () => {
     const fixture = await agentFixture();
     const env = { ...fixture.env, POLYPOD_API_KEY: 'a-key-of-somebody' };
-    // If the port is taken on this machine, somebody else would have to be asked what came.
+    // If the port is in use on this machine, the test cannot see the requests to it.
     const fake = await impostor(8_000).catch(() => undefined);
     for (const args of [['list'], ['submit', 'Hello.']])
       expect(await polypod(['task', ...args], { env })).toMatchObject({

@@ -131,7 +131,7 @@ describe('watching a task', () => {
         'polypod task: waiting for its turn\n',
         '● ls .\n',
         '  ✓ two files\n',
-        // The answer's line is not ended: on stdout it goes on, on stderr there is room.
+        // The line of the answer is unfinished: it continues on stdout, so stderr starts a new line.
         '\npolypod task: gone; retrying\n',
         'polypod task: reconnected\n',
       ].join(''),

@@ -236,7 +236,7 @@ describe('polypod models', () => {
   });
 });
 
-/** A port that was free a moment ago; the commands are told to use it, so that the tests need not read it back. */
+/** A port that was free a moment ago. It is passed to the commands, so that the tests need not parse it from their output. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((settle) => server.once('listening', settle));

@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => sim.close());
 
-/** Has one run make the calls, one after the other, and returns what the model was told. Nobody approves anything. */
+/** Makes the calls in one run, one after the other, and returns the results that the model received. No client approves anything. */
 async function run(
   prepared: HostileHome,
   made: readonly Call[],
@@ -67,7 +67,7 @@ interface HostileHome {
   readonly identity: Identity;
   readonly home: string;
   readonly workspace: string;
-  /** Appears when something ran that nobody approved. */
+  /** Created by any command that ran without approval. */
   readonly canary: string;
   readonly trap: string;
 }
@@ -78,7 +78,7 @@ function put(path: string, text: string, mode = 0o644): void {
   chmodSync(path, mode);
 }
 
-/** A workspace with a repository that was committed to; `plant` makes it hostile. */
+/** A workspace with a repository that has a commit; `prepare` makes it hostile. */
 function hostileHome(identity: Identity, prepare: (prepared: HostileHome) => void): HostileHome {
   const home = realpathSync(homeOf(identity));
   const workspace = join(home, 'work');
@@ -101,7 +101,7 @@ function git(cwd: string, ...args: readonly string[]): void {
   execFileSync('git', [...own, ...args], { cwd, stdio: 'ignore' });
 }
 
-/** Settings by which git runs a program when it only looks; a planted directory; a nested repository. */
+/** Settings with which git runs a program during read-only commands, a planted directory, and a nested repository. */
 function plantAll({ workspace, trap }: HostileHome): void {
   const settings = `[core]\n\tfsmonitor = ${trap}\n[diff]\n\texternal = ${trap}\n[diff "evil"]\n\ttextconv = ${trap}\n[filter "evil"]\n\tclean = ${trap}\n`;
   execFileSync('cp', ['-a', join(workspace, '.git'), join(workspace, 'planted.common')]);
@@ -191,7 +191,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     expect(existsSync(prepared.canary)).toBe(false);
     expect(found[0]).toContain('a.txt');
     expect(found[2]).toContain('x');
-    // These two are found in the workspace first.
+    // PATH finds these two in the workspace first.
     expect(found[3]).toContain('not part of the system');
     expect(found[4]).toContain('may write');
   });
@@ -221,7 +221,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
       bash('printf x >> .husky/pre-commit'),
       { tool: 'edit', input: { path: 'package.json', old: '1.0.0', new: '1.0.1' } },
       { tool: 'write', input: { path: 'Makefile', content: 'all:\n' } },
-      // The file tools put a new file in the place of one of several hard links.
+      // The file tools replace one of several hard links with a new file.
       { tool: 'write', input: { path: 'plain.txt', content: '[core]\n' } },
     ]);
     for (const path of written.filter((name) => name !== '.git/config'))

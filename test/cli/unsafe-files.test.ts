@@ -6,7 +6,7 @@ import { selfSigned } from '../protocols/tasks/certificate.ts';
 
 interface Home {
   readonly home: string;
-  /** Writes a file with this mode, and gives it to the user. */
+  /** Writes a file with this mode, owned by the user. */
   readonly put: (path: string, text: string, mode: number) => string;
   readonly polypod: (...args: readonly string[]) => ReturnType<typeof polypodAs>;
 }
@@ -51,7 +51,7 @@ describe.each(USERS)('as $name', ({ identity }) => {
     chmodSync(directory, 0o777);
     expect((await polypod('mcp', 'list')).stderr).toContain(`run chmod o-w ${directory}`);
     chmodSync(directory, 0o700);
-    // Also behind a link.
+    // Also through a symbolic link.
     const open = join(home, 'open');
     mkdirSync(open);
     chmodSync(open, 0o777);

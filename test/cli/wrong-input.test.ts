@@ -5,7 +5,7 @@ import { newHome } from './chat-fixture.ts';
 import { cliFixture } from './daemon.ts';
 import { polypod } from './polypod.ts';
 
-/** What every refusal is: one sentence that begins with the command, and no trace of a stack. */
+/** Every error is one sentence that starts with the command, without a stack trace. */
 const SENTENCE = /^polypod(?: \w+)?: [^\n]+\n$/;
 
 describe('wrong input is answered with one sentence and the next step', () => {

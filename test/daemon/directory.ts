@@ -9,7 +9,7 @@ afterEach(async () => {
   await Promise.all(made.splice(0).map((directory) => rm(directory, { recursive: true })));
 });
 
-/** A directory with these files, gone when the test is over. */
+/** A directory with these files, which is removed after the test. */
 export async function directoryWith(files: Readonly<Record<string, string>>): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'polypod-'));
   made.push(directory);

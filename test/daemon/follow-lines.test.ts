@@ -13,7 +13,7 @@ async function follow(directory: string) {
     follow: true,
     signal: stop.signal,
   });
-  /** The next lines that come, passing over the news that there are none. */
+  /** Returns the next lines, skipping empty batches. */
   const next = async (): Promise<readonly string[]> => {
     for (;;) {
       const { value, done } = await lines.next();

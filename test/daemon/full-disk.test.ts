@@ -13,7 +13,7 @@ import { canMount, daemonOnSmallDisk } from './small-disk.ts';
 const LONG_ANSWER = 'Go.\n[[sim deltas=9000 size=40 delay=1]]';
 const FULL = /^cannot .*: the disk is full\. Free some space/;
 
-/** What a client is sent until its connection closes. */
+/** All data that a client receives until its connection closes. */
 async function watched(path: string, first: string) {
   const socket = connect(path);
   await once(socket, 'connect');
@@ -147,7 +147,7 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
     const conversation = await ask('getConversation', { session_id: id });
     expect(conversation.result).toMatchObject({ events: [{ role: 'user', content: LONG_ANSWER }] });
     free();
-    // Opened again, the session has a run without an end: why it failed is still known.
+    // After it is loaded again, the session has a run without an end; the reason of its failure is still known.
     await ask('getConversation', { session_id: id });
     await expectFailed();
   });

@@ -47,7 +47,7 @@ test('metrics have the Prometheus text format', () => {
   expect(text).toContain('polypod_unexpected_errors_total 2\n');
   expect(text).toContain('polypod_connections_refused_total 3\n');
   expect(text).toContain('polypod_cost_usd_total 0.25\n');
-  // What is not known is not said.
+  // Unknown values are omitted.
   expect(text).not.toContain('polypod_disk_free_bytes');
   for (const line of text.trimEnd().split('\n'))
     expect(line).toMatch(/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{.*\})? [\d.]+)$/);

@@ -52,7 +52,7 @@ describe('a pod of the daemon', () => {
     });
     const message = 'the idempotency key "k1" was used for another command: use a new key for each command';
     send(run('Hello?'));
-    // Also while the run is under way, when another run would be refused anyway.
+    // Also during the run, when another run would be rejected anyway.
     send(run('Goodbye?'));
     expect(await waitFor(isError)).toEqual({ event: 'error', data: { code: 'conflict', message } });
     await waitFor(isIdle);

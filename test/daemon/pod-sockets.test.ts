@@ -38,7 +38,7 @@ async function newPod({ polypod: run, project }: CliFixture, name: string): Prom
   return made.stdout.trim();
 }
 
-/** A session file as it was left long ago: the higher the number, the later. */
+/** An old session file; a higher number means a later time. */
 function leaveSession({ dataDirectory, project }: CliFixture, id: string, number: number): void {
   const timestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, number)).toISOString();
   const lines = [
@@ -58,7 +58,7 @@ async function hibernated(fixture: CliFixture): Promise<void> {
   link.close();
 }
 
-/** How many connections to a path its server has open: as the system lists them, so others of the process do not count. */
+/** The number of open server connections on a path, as the system lists them; other connections of the process do not count. */
 function connectionsTo(path: string): number {
   const CONNECTED = '03';
   return readFileSync('/proc/net/unix', 'utf8')
@@ -100,7 +100,7 @@ describe('the socket of a named pod', () => {
     await fixture.serve();
     expect((lstatSync(join(podsOf(fixture), `${id}.sock`)).mode & 0o777).toString(8)).toBe('600');
     expect(await ask(path, { method: 'get_status' })).toEqual({ event: 'status', data: status });
-    // One without a name is reached through the daemon's own socket.
+    // A pod without a name is reachable through the daemon's own socket.
     const control = await connected(join(fixture.dataDirectory, 'run', 'daemon.sock'));
     const lines = createInterface({ input: control });
     control.write(`{"method":"attach","params":{"pod":"${unnamed}"}}\n{"method":"get_status"}\n`);
@@ -118,7 +118,7 @@ describe('the socket of a named pod', () => {
     await expect.poll(() => socketNames(fixture), SOON).toEqual([`${id}.sock`, 'other.sock'].toSorted());
     await hibernated(fixture);
     const second = await newPod(fixture, 'other');
-    // Two pods with one name: neither is reached by it.
+    // Two pods have the same name, so neither is reachable by it.
     await expect.poll(() => socketNames(fixture), SOON).toEqual([`${id}.sock`, `${second}.sock`].toSorted());
     await hibernated(fixture);
     expect((await fixture.polypod('rm', '--yes', second)).code).toBe(0);
@@ -162,7 +162,7 @@ describe('the socket of a named pod', () => {
     await expect.poll(() => links().length, SOON).toBe(64);
     expect(links()).toContain('pod-6.sock');
     expect(links()).not.toContain('pod-5.sock');
-    // One that is used again takes the place of the one that was not used for longest.
+    // A pod that is used again replaces the least recently used one.
     const status = { state: 'idle', session_id: idAt(0), pod_name: 'pod-0' };
     const control = await connected(join(fixture.dataDirectory, 'run', 'daemon.sock'));
     const lines = createInterface({ input: control });

@@ -8,7 +8,7 @@ import { controlSocket, dataPathsFrom } from '../../src/setup/index.ts';
 import { MAIN, temporaryDirectory } from '../cli/polypod.ts';
 import { connectLines } from '../doors/lines.ts';
 
-/** Whether this user may mount a disk of its own. */
+/** Whether this user may mount a separate disk. */
 export const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 
 export interface SmallDisk {
@@ -19,14 +19,14 @@ export interface SmallDisk {
   /** The address of the tasks door. */
   readonly url: string;
   readonly hldSocket: string;
-  /** Leaves no room on the disk of the data directory. */
+  /** Fills the disk of the data directory. */
   readonly fill: () => void;
-  /** Makes room again. */
+  /** Frees the space again. */
   readonly free: () => void;
   readonly podSocket: (name: string) => string;
 }
 
-/** Starts a daemon whose data directory is a small disk of its own. */
+/** Starts a daemon whose data directory is a separate small disk. */
 export async function daemonOnSmallDisk(): Promise<SmallDisk> {
   const home = temporaryDirectory();
   const [data, run] = [join(home, 'data'), join(home, 'run')];
@@ -72,7 +72,7 @@ async function tasksAddress(control: string): Promise<string> {
   return stringOf(objectOf(doors.find(({ name }) => name === 'tasks')?.details).url);
 }
 
-/** The disk is seen through the daemon's process only. */
+/** The disk is visible only in the mount namespace of the daemon's process. */
 function fillerOf({ pid }: ChildProcess, directory: string): string {
   return `/proc/${pid}/root${directory}/filler`;
 }
@@ -82,6 +82,6 @@ function fillDisk(path: string): void {
     try {
       for (;;) appendFileSync(path, Buffer.alloc(size));
     } catch {
-      // No room for so much.
+      // Not enough space for this size.
     }
 }

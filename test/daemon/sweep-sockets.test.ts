@@ -42,7 +42,7 @@ it('serve removes them when it starts and when it stops', async () => {
   expect((await polypod('doctor')).stdout).toContain('polypod serve removes them');
   leaveSocket(join(pods, 'dead.sock'));
   await serve();
-  // A named pod has its socket again.
+  // A named pod gets its socket again.
   expect(readdirSync(pods)).toEqual([expect.stringMatching(/^[0-9a-f-]{36}\.sock$/), 'demo.sock']);
   leaveSocket(join(pods, 'dead.sock'));
   expect((await polypod('stop')).code).toBe(0);

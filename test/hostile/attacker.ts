@@ -23,7 +23,7 @@ export interface Attack {
 /** A model over HTTP that obeys an attacker, for any number of runs. */
 export interface Attacker {
   readonly url: string;
-  /** Makes all attempts in one run of the built program, one after the other. Nobody approves anything. */
+  /** Makes all attempts in one run of the built program, one after the other. No client approves anything. */
   attack(layout: Layout, attack: Attack): Promise<readonly Outcome[]>;
   close(): Promise<void>;
 }

@@ -101,7 +101,7 @@ function asksIn(log: readonly PodEvent[]): readonly Approval[] {
   return log.flatMap((event) => (event.type === 'approval-request' ? [event.approval] : []));
 }
 
-/** Each approval has one decision, and everybody sees the same decider. */
+/** Each approval has one decision, and all clients see the same decider. */
 function expectOneDecision(log: readonly PodEvent[], attempts: readonly Attempt[]): void {
   for (const { approvalId } of asksIn(log)) {
     const responses = responsesIn(log, approvalId);

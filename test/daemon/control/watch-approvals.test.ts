@@ -6,10 +6,10 @@ import { ADA, BOB, Listener, promptCommand, hostFixture } from '../../pod/fixtur
 
 const ASK = { type: 'ask', tool: 'bash', arguments: '{}', title: 'node -e 1' } as const;
 
-/** What a watcher is told, as the type, the session and who did it. */
+/** Records the events of a watcher as session, type, status and user. */
 class Watcher {
   readonly #received: string[] = [];
-  /** Of the calls, in the same order. */
+  /** The arguments of the calls, in the same order. */
   readonly arguments: unknown[] = [];
   #wake = (): void => {};
 
@@ -86,7 +86,7 @@ it('sends an approval of a child once, for the child', async () => {
   const { approval } = await listener.waitForType('approval-request');
   await parent.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, BOB);
   await watcher.received(2);
-  // Whatever more was told of it stands in front of this.
+  // Any further event of the child would come before this one.
   await ask(other);
   expect(await watcher.received(3)).toEqual(['child asked', 'child settled approved bob', 'other asked']);
 });
