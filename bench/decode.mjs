@@ -1,9 +1,9 @@
-// CPU for each delta of a streamed answer, in one run beside the floor, the official SDKs, pi-ai and the AI SDK.
+// Measures the CPU per delta of a streamed answer, compared with the floor, the official SDKs, pi-ai and the AI SDK.
 //
 //   node bench/decode.mjs [--quick] [--only <wire>] [--json <file>]
 //
-// Every point is measured in a fresh process, everybody in turn, round after round; see measure.mjs for how. Figures are
-// medians over the rounds. Ratios and exponents are taken inside each round first: the machine's speed is not ours.
+// Every point is measured in a new process. The candidates take turns within each round; see measure.mjs for details. Figures
+// are medians over the rounds. Ratios and exponents are computed within each round, because the speed of the machine varies.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';

@@ -1,11 +1,12 @@
-// One pod's deltas to many watchers in its own process, beside the least that can be done: node bench/fanout-process.mjs [--quick]
+// Measures one pod's deltas to many watchers in its own process, compared with a minimal host: node bench/fanout-process.mjs [--quick]
 //
-// The floor is the floor host with its clients in its own process: a bare Node program that streams from the simulator, turns
-// what one read brings into one write to a log and one array of parsed events, and hands that array to each consumer, which is
-// an async iterator over a queue of its own: nothing less lets consumers go on at their own pace. It makes no lines for them,
-// since in a process events are handed over as they are. On both sides a consumer looks at every event and counts the deltas.
-// So the figure is all the CPU of the process for each delta and consumer: with one of them it is mostly the stream's, with a
-// thousand the handing out. Fresh process for every figure, in turns; medians over the rounds, ratios inside each.
+// The floor is the floor host with its clients in the same process: a plain Node program that streams from the simulator, turns
+// each read into one write to a log and one array of parsed events, and passes that array to each consumer. A consumer is an
+// async iterator over its own queue, which is the minimum that lets consumers read at different speeds. The floor encodes no
+// lines, because events in the same process are passed as objects. On both sides a consumer visits every event and counts the
+// deltas. The figure is the CPU of the process per delta and consumer: with one consumer it is mostly the stream, with a
+// thousand it is mostly the distribution. Every figure comes from a new process; the sides take turns. Figures are medians over
+// the rounds, and ratios are computed within each round.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';

@@ -1,15 +1,16 @@
-// One pod's deltas to many watchers on its socket, beside the least that can be done: node bench/fanout.mjs [--quick]
+// Measures one pod's deltas to many watchers on its socket, compared with a minimal host: node bench/fanout.mjs [--quick]
 //
-// The provider simulator, the host and the watchers are three processes, and only the host's CPU counts. Watchers are plain links
-// of the Pod Protocol on a Unix socket. The floor (bench/fanout/floor-host.mjs) is the floor host with as many subscribers: it
-// says a delta in the same words, and leaves out the rest of the protocol, of which the whole text at the end is the most. The
-// figure is all the CPU of the host for each delta and watcher: with one of them it is mostly the stream's, with a thousand the
-// writing. Every watcher must get every byte, but for the one that never reads, which is beside them and not counted.
+// The provider simulator, the host and the watchers are three processes, and only the host's CPU is counted. Watchers are plain
+// connections of the Pod Protocol on a Unix socket. The floor (bench/fanout/floor-host.mjs) is the floor host with the same number
+// of subscribers: it encodes a delta in the same format and omits the rest of the protocol, mainly the full text at the end. The
+// figure is the CPU of the host per delta and watcher: with one watcher it is mostly the stream, with a thousand it is mostly the
+// writes. Every watcher must receive every byte, except the one that never reads, which is not counted.
 //
-// A flood is as fast as the provider can: a host that is busy writing finds more to write together, so two hosts may write the
-// same deltas in very different numbers of writes, and the one that writes less often looks cheaper. So where writing is most of
-// the cost there is a paced stream as well, of which both write every piece by itself; how often a watcher read tells them apart.
-// Fresh processes for every figure, in turns; medians over the rounds, ratios inside each.
+// A flood is as fast as the provider can send. A busy host finds more data to write together, so two hosts may send the same
+// deltas with very different numbers of writes, and the one that writes less often looks cheaper. Where writes dominate the cost,
+// there is also a paced stream, in which both hosts write every delta separately; the number of reads per watcher shows the
+// difference. Every figure comes from new processes; the sides take turns. Figures are medians over the rounds, and ratios are
+// computed within each round.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';

@@ -1,8 +1,8 @@
-// The HLD door under load: node bench/hld.mjs [--quick]
+// Measures the HLD door under load: node bench/hld.mjs [--quick]
 //
-// 500 connections, 200 of them subscribers, and 100 sessions running at once on the simulator, while 300 other clients come, ask
-// or subscribe, and leave. Host, provider and clients are processes of their own. Every subscriber must have every event of every
-// session, all of them in the same order.
+// There are 500 connections, 200 of them subscribers, and 100 concurrent sessions on the simulator, while 300 other clients
+// connect, send a request or subscribe, and disconnect. Host, provider and clients are separate processes. Every subscriber must
+// receive every event of every session, in the same order.
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
@@ -32,7 +32,7 @@ const subscribers = await many(SUBSCRIBERS, async () => {
 const callers = await many(CALLERS, () => Client.open(path));
 const before = await spent();
 const began = performance.now();
-const guests = many(GUESTS, comeAndGo);
+const guests = many(GUESTS, connectAndLeave);
 await many(SESSIONS, (index) => callers[index].call('launchSession', { query: PROMPT }));
 const launched = performance.now() - began;
 const [reference] = subscribers;
@@ -46,7 +46,7 @@ await guests;
 
 const expected = reference.lines.slice(1).join('\n');
 const incomplete = subscribers.filter(({ lines }) => lines.slice(1).join('\n') !== expected).length;
-const untold = SESSIONS * EVENTS_OF_A_SESSION - (reference.lines.length - 1);
+const missingEvents = SESSIONS * EVENTS_OF_A_SESSION - (reference.lines.length - 1);
 const delivered = (reference.lines.length - 1) * SUBSCRIBERS;
 const cpuUs = after.cpuUs - before.cpuUs;
 console.log(
@@ -58,7 +58,7 @@ console.log(
       'at once',
       'launched ms',
       'all done ms',
-      'events told',
+      'events sent',
       'CPU µs each',
       'RSS MB',
     ],
@@ -78,8 +78,8 @@ console.log(
   ),
 );
 const bars = [
-  atMost('subscribers that were not told what another was', incomplete, 0),
-  atMost('events that were not told, or told too often', Math.abs(untold), 0),
+  atMost('subscribers that did not receive what another did', incomplete, 0),
+  atMost('events that were not sent, or sent too often', Math.abs(missingEvents), 0),
   atMost('sessions that did not run at the same time as all others', SESSIONS - runningAtOnce(reference), 0),
   atMost('sessions that did not complete', SESSIONS - completed(reference), 0),
 ];
@@ -105,7 +105,7 @@ function changesTo(status, lines) {
   return lines.filter((line) => line.includes(`"new_status":"${status}"`) && !line.includes('token_update'));
 }
 
-async function comeAndGo(index) {
+async function connectAndLeave(index) {
   const guest = await Client.open(path);
   const method = ['Subscribe', 'listSessions', 'health'][index % 3];
   if (index % 2 === 0) await guest.call(method, {});

@@ -1,11 +1,12 @@
-// The tasks door over HTTP, beside bare node:http that does the same bytes: node bench/http.mjs [--quick]
+// Measures the tasks door over HTTP, compared with plain node:http that sends the same bytes: node bench/http.mjs [--quick]
 //
-// Requests come from autocannon, ten connections at once: the status of a task that is over and of one that runs, a new task that has
-// to wait in its session, and the same submission again under its idempotency key. The floor (bench/http/floor.mjs) answers with
-// the very bytes of the door, and appends a line for each submission; the door also checks key, scope, rate, host and path, and
-// has a new task on disk before it answers. Streams are server-sent events of one busy session: the floor asks the same provider, logs,
-// and writes what one read brought to all. Only the server's CPU counts. Fresh processes for every figure, in turns; medians over
-// the rounds, ratios inside each. Every watcher must be told the same, and every delta; they all connect at the same moment.
+// autocannon sends the requests over ten connections: the status of a finished task and of a running one, a new task that is
+// queued in its session, and the same submission again with its idempotency key. The floor (bench/http/floor.mjs) responds with
+// the same bytes as the door and appends a line for each submission. The door also checks key, scope, rate, host and path, and
+// writes a new task to disk before it responds. Streams are server-sent events of one busy session: the floor requests the same
+// provider, logs, and writes each read to all clients. Only the server's CPU is counted. Every figure comes from new processes;
+// the sides take turns. Figures are medians over the rounds, and ratios are computed within each round. All watchers connect at
+// the same moment, and each must receive the same events and every delta.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';
@@ -65,7 +66,7 @@ const bars = [
       STREAM_BAR[watchers] ?? 1.5,
     ),
   ),
-  atMost('streams that were told otherwise than others', Math.max(...streams.map(strays)), 0),
+  atMost('streams that differ from others', Math.max(...streams.map(differingStreams)), 0),
 ];
 printBars(bars);
 printResult('http', bars);
@@ -86,6 +87,6 @@ function ratio(work) {
   return median(figures.get(`door ${work}`).map(({ cpuUs }, round) => cpuUs / floor[round].cpuUs));
 }
 
-function strays([work, watchers]) {
+function differingStreams([work, watchers]) {
   return Math.max(...figures.get(`door ${work} ${watchers}`).map(({ versions }) => versions - 1));
 }

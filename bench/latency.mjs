@@ -1,9 +1,9 @@
-// How long a delta takes from the provider's write to the client's read, paced: node bench/latency.mjs [--quick]
+// Measures the time of a paced delta from the provider's write to the client's read: node bench/latency.mjs [--quick]
 //
-// The provider, each host and the client are processes of their own. A delta's text says when it was written, by the clock that
-// all processes of a machine share; the client looks at that clock when the bytes are there. The pod's door and the floor host
-// speak the Pod Protocol on a Unix socket (bench/fanout/); `direct` is the provider read without a host, for scale. Fresh
-// processes for every round, and inside it answers in turns; medians over the rounds, ratios inside each.
+// The provider, each host and the client are separate processes. The text of a delta contains its write time, from the clock that
+// all processes of a machine share; the client reads that clock when the bytes arrive. The pod's door and the floor host use the
+// Pod Protocol on a Unix socket (bench/fanout/); `direct` reads the provider without a host, for comparison. Every round uses new
+// processes, and the routes take turns within it. Figures are medians over the rounds, and ratios are computed within each round.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';

@@ -1,12 +1,12 @@
-// Many pods in one process: streaming at once, streaming slowly, asleep, and doing nothing: node bench/pods.mjs [--quick]
+// Measures many pods in one process, streaming concurrently, streaming slowly, hibernated and idle: node bench/pods.mjs [--quick]
 //
-// At once: 10 clients in another process, one pod each, 2,000 deltas each; the host's CPU beside that of the floor host.
-// Paced: 1,000 pods that each get a delta every half second, a watcher in the process for each; RSS is the highest seen while
-// they stream, and includes each pod's connection to the provider. Hibernated: 10,000 pods that had a run and left memory; what
-// counts is what the collector finds still in use (heap and buffers), since a process does not give back to the system what
-// its pods had while they were awake. Idle: a host with 10 pods, each watched, their runs over; looked at from outside, all
-// its threads: time on the CPU and how often they slept and woke, after what a Node process does by itself some seconds after
-// work has had time to happen. Fresh process for every figure, in turns; medians.
+// At once: 10 clients in another process, one pod each, 2,000 deltas each; the host's CPU compared with the floor host.
+// Paced: 1,000 pods that each receive a delta every half second, with a watcher in the process for each. RSS is the maximum while
+// they stream, and includes each pod's connection to the provider. Hibernated: 10,000 pods that had a run and were unloaded. The
+// figure is the memory in use after garbage collection (heap and buffers), because a process does not return freed memory to the
+// system. Idle: a host with 10 watched pods whose runs are over. All its threads are measured from outside: CPU time and the
+// number of wake-ups, after the periodic work that Node does some seconds after a load has ended. Every figure comes from a new
+// process; the sides take turns. Figures are medians.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';

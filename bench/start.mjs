@@ -1,8 +1,8 @@
-// How long commands take from their start: node bench/start.mjs [--quick]
+// Measures how long commands take from their start: node bench/start.mjs [--quick]
 //
-// Every figure is the wall clock of a fresh process of the built program, in turns with a Node that does nothing and with
-// the floor host; the smallest counts, since noise only ever adds. The run is of two turns, with the pauses of the
-// simulated model in them, so it has a figure and no bar.
+// Every figure is the wall-clock time of a new process of the built program, in turns with a Node process that does nothing and
+// with the floor host. The minimum is used, because noise only adds time. The run has two turns, including the pauses of the
+// simulated model, so it has a figure but no bar.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

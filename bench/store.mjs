@@ -1,8 +1,9 @@
-// Appending to a log beside the least that can be done at the same durability: node bench/store.mjs [--quick]
+// Measures appending to a log, compared with plain writes of the same durability: node bench/store.mjs [--quick]
 //
-// 200-byte records, 100 to a write. Raw: the joined lines by one `writeSync`, and an awaited `fdatasync` after it at the
-// level full (a sync that blocks costs less CPU, and stalls every other pod). The log: each record with its sum, one write per turn of the loop, checks of the file before it. And opening: the
-// last 100 records of a long log beside reading and parsing all of it. Fresh process for every figure, in turns; medians.
+// Records have 200 bytes, 100 per write. Raw: the joined lines with one `writeSync`, followed by an awaited `fdatasync` at level
+// full (a blocking sync costs less CPU but stalls every other pod). Log: each record with its checksum, one write per turn of
+// the event loop, and checks of the file before it. Opening: the last 100 records of a long log, compared with reading and
+// parsing all of it. Every figure comes from a new process; the sides take turns. Figures are medians.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';

@@ -1,10 +1,10 @@
-// Deltas through a pod beside the least host that does the job, to a client in another process: node bench/stream.mjs [--quick]
+// Measures deltas through a pod to a client in another process, compared with a minimal host: node bench/stream.mjs [--quick]
 //
-// The provider simulator, the host and the client are three processes, and only the host's CPU counts. The pod's log is on, at
-// its default durability; a watcher in the host's process encodes each batch once and writes it to the client's socket. The
-// floor (bench/floor/host.mjs) does the same with no pod: one log, never synced, and it holds its provider up when the client
-// does not drain. Both write a delta in the same words. Fresh processes for every figure, in turns; medians over the rounds,
-// ratios and exponents inside each.
+// The provider simulator, the host and the client are three processes, and only the host's CPU is counted. The pod's log has its
+// default durability; a watcher in the host's process encodes each batch once and writes it to the client's socket. The floor
+// (bench/floor/host.mjs) does the same without a pod: it has one log, which is never synced, and pauses its provider when the
+// client does not drain. Both encode a delta in the same format. Every figure comes from new processes; the sides take turns.
+// Figures are medians over the rounds, and ratios and exponents are computed within each round.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';

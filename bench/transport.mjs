@@ -1,13 +1,13 @@
-// The provider transport: node:http against fetch, over loopback, in front of the same decoder.
+// Compares node:http and fetch as provider transports, over loopback, with the same decoder.
 //
 //   node bench/transport.mjs [--quick]
 //
-// CPU for each delta of an answer that arrives in a flood, 16 events a write and one event a write, and paced as a
-// provider paces it; and the time from the start of a process to its first delta. Fresh process for every figure, in
-// turns; medians. No bars: it backs a decision.
+// Measures the CPU per delta of an answer that arrives in a flood (16 events per write, and one event per write) and of one that
+// is paced like a provider's; and the time from process start to the first delta. Every figure comes from a new process; the
+// transports take turns. Figures are medians. There are no bars: the results support a decision.
 //
-// In a flood a slow reader finds more at once and works less for each delta; the last column says how much. Only the
-// paced answer reaches both in the same pieces.
+// In a flood a slow reader receives more per read and does less work per delta; the last column shows how much. Only the paced
+// answer reaches both transports in the same chunks.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,8 @@
-// What the Worker's loop adds to calling the provider's stream directly: node bench/turn.mjs [--quick]
+// Measures what the Worker's loop adds to direct calls of the provider's stream: node bench/turn.mjs [--quick]
 //
-// The same conversation twice, the model in memory: by hand, request after request, and by a Worker. A long text answer
-// shows the cost of a delta, many small turns with a tool call each the cost of a turn. Fresh process for every figure,
-// in turns; medians.
+// The same conversation runs twice with a model in memory: with manual requests, and with a Worker. A long text answer shows the
+// cost of a delta; many small turns with one tool call each show the cost of a turn. Every figure comes from a new process; the
+// sides take turns. Figures are medians.
 import { parseArgs } from 'node:util';
 import { runChild } from './child.mjs';
 import { atMost, figure, printBars, printResult, table } from './report.mjs';

@@ -8,7 +8,7 @@ export async function openFloor(provider, directory) {
   return async ({ watchers }) => {
     const queues = Array.from({ length: watchers }, () => new Queue());
     let number = 0;
-    const tell = (pieces, isEnd) => {
+    const emit = (pieces, isEnd) => {
       const events = pieces.map((text) => ({ seq: ++number, type: 'text', text }));
       if (isEnd) events.push({ seq: ++number, type: 'end' });
       writeSync(log, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
@@ -17,7 +17,7 @@ export async function openFloor(provider, directory) {
     };
     return {
       watching: queues.map(countDeltas),
-      prompt: (text) => streamDeltas(provider, text, tell),
+      prompt: (text) => streamDeltas(provider, text, emit),
       close: async () => {},
     };
   };

@@ -1,4 +1,4 @@
-import { openHost, say } from '../floor/pods.mjs';
+import { openHost, promptCommand } from '../floor/pods.mjs';
 
 /** A pod with this many watchers, and some that take the snapshot and then never read again. */
 export async function openPods(provider, directory) {
@@ -9,7 +9,7 @@ export async function openPods(provider, directory) {
     const joined = await Promise.all(Array.from({ length: watchers }, () => join(pod)));
     return {
       watching: joined.map(countDeltas),
-      prompt: (text) => void pod.handle(say(text)),
+      prompt: (text) => void pod.handle(promptCommand(text)),
       close: () => host.close(pod.id),
     };
   };

@@ -1,4 +1,4 @@
-// CPU for each delta and watcher in one process: node point.mjs <floor|pod> <watchers> <watchers that never read>
+// Measures the CPU per delta and watcher in one process: node point.mjs <floor|pod> <watchers> <watchers that never read>
 import { cpuPerRun } from '../floor/measure.mjs';
 import { scratch, startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';

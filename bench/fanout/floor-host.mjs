@@ -30,7 +30,7 @@ process.stdin.resume().on('end', () => process.exit(0));
 function serveSession(sessionPath) {
   const clients = new Set();
   let seq = 0;
-  const tell = (pieces, isEnd) => {
+  const sendDeltas = (pieces, isEnd) => {
     let lines = '';
     for (const piece of pieces)
       lines += `{"event":"text_delta","data":{"text":${JSON.stringify(piece)}},"seq":${++seq}}\n`;
@@ -40,7 +40,7 @@ function serveSession(sessionPath) {
     return [...clients].filter((client) => !client.write(bytes));
   };
   const take = ({ method, params, request_id }, client) => {
-    if (method === 'run') streamDeltas(provider, params.input, tell);
+    if (method === 'run') streamDeltas(provider, params.input, sendDeltas);
     else client.write(`{"event":"status","data":{"state":"idle"},"request_id":${request_id}}\n`);
   };
   const server = createServer((client) => {

@@ -1,6 +1,6 @@
-// CPU of a host for each delta and watcher: node point.mjs <floor|pod> <flood|paced> <watchers> <idle>
-// This process is all the watchers. Sessions are opened and joined before: what counts is from the prompt until all have all.
-// The idle are watchers that never read: they are beside the others and not counted.
+// Measures the CPU of a host per delta and watcher: node point.mjs <floor|pod> <flood|paced> <watchers> <idle>
+// This process contains all watchers. Sessions are opened and joined before the measurement, which starts with the prompt and
+// ends when all watchers have received everything. Idle watchers never read and are not counted.
 import { cpuPerRun } from '../floor/measure.mjs';
 import { startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';

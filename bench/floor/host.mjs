@@ -17,7 +17,7 @@ await serveLines(path, {
     return { session: session.id };
   },
   prompt: ({ session, text }) =>
-    streamDeltas(provider, text, (pieces, isEnd) => tell(sessions.get(session), pieces, isEnd)),
+    streamDeltas(provider, text, (pieces, isEnd) => sendDeltas(sessions.get(session), pieces, isEnd)),
   close: ({ session }) => {
     sessions.get(session).clients.clear();
     return {};
@@ -27,7 +27,7 @@ console.log(JSON.stringify({ ready: true }));
 process.stdin.resume().on('end', () => process.exit(0));
 
 /** Returns the clients that must drain before more is sent. */
-function tell(session, pieces, isEnd) {
+function sendDeltas(session, pieces, isEnd) {
   let lines = '';
   for (const piece of pieces)
     lines += `{"s":${session.id},"n":${++session.lines},"t":"text","d":${JSON.stringify(piece)}}\n`;

@@ -1,9 +1,9 @@
-// The same host with pods behind it, composed as a program would: node pod-host.mjs <socket> <provider> <directory>
+// The floor host's protocol with pods behind it, set up like an application: node pod-host.mjs <socket> <provider> <directory>
 //
-// The log has its default durability; a watcher in this process for each client encodes each batch once.
+// The log has its default durability. For each client, a watcher in this process encodes each batch once.
 import { once } from 'node:events';
 import { serveLines } from './line-server.mjs';
-import { openHost, say } from './pods.mjs';
+import { openHost, promptCommand } from './pods.mjs';
 
 const [path, provider, directory] = process.argv.slice(2);
 const host = await openHost(provider, directory);
@@ -19,7 +19,7 @@ await serveLines(path, {
     await new Promise((joined) => void forward(pod, socket, joined));
     return { session: pod.id };
   },
-  prompt: async ({ session, text }) => void (await pods.get(session).handle(say(text))),
+  prompt: async ({ session, text }) => void (await pods.get(session).handle(promptCommand(text))),
   close: async ({ session }) => {
     pods.delete(session);
     await host.close(session);

@@ -38,4 +38,4 @@ export function openHost(provider, directory, options = {}) {
   return Host.open({ directory, agents, ...options });
 }
 
-export const say = (text) => ({ type: 'prompt', content: textContent(text) });
+export const promptCommand = (text) => ({ type: 'prompt', content: textContent(text) });

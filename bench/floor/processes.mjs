@@ -23,12 +23,12 @@ export async function start(module, args = [], { flags = [] } = {}) {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const { value, done } = await lines.next();
   if (done) throw new Error(`${fileURLToPath(module)} ended before it was ready`);
-  return { pid: child.pid, said: JSON.parse(value), lines };
+  return { pid: child.pid, output: JSON.parse(value), lines };
 }
 
 export async function startProvider() {
-  const { said } = await start(PROVIDER);
-  return said.url;
+  const { output } = await start(PROVIDER);
+  return output.url;
 }
 
 /** Starts a host of this kind and its provider, each in its own process; resolves with the socket path. */

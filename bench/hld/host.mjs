@@ -1,4 +1,4 @@
-// A host with the HLD door: node host.mjs <socket> <provider's URL> <directory>; <socket>.spent tells what it has used
+// A host with the HLD door: node host.mjs <socket> <provider's URL> <directory>. It reports its resource usage in <socket>.spent.
 import { createServer } from 'node:net';
 import { createLog, redactor } from '../../dist/base/index.js';
 import { startHld } from '../../dist/protocols/hld/index.js';

@@ -1,8 +1,8 @@
-// The floor of the tasks door: bare node:http that does the same bytes and nothing else. node floor.mjs <control socket> <provider> <directory>
+// The floor of the tasks door: plain node:http that sends the same bytes and does nothing else. node floor.mjs <control socket> <provider> <directory>
 //
-// Requests are answered with what the door once answered (`teach`), headers and all; the body of a submission is parsed and a line
-// of it appended to a log, which is not synced. `/events` is a stream of server-sent events: what one read from the provider brings is
-// one write to a log and one write of the same bytes to each client.
+// Requests receive a recorded response of the door (`set_answer`), including its headers. The body of a submission is parsed, and
+// one line of it is appended to a log, which is not synced. `/events` is a stream of server-sent events: each read from the
+// provider becomes one write to a log and one write of the same bytes to each client.
 import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -25,12 +25,12 @@ const server = createServer((request, response) => {
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
 await once(server, 'listening');
 await serveLines(path, {
-  teach: (message) => {
+  set_answer: (message) => {
     answer = message.answer;
     return {};
   },
   run: ({ prompt }) => {
-    streamDeltas(provider, prompt, tell);
+    streamDeltas(provider, prompt, sendDeltas);
     return {};
   },
 });
@@ -62,14 +62,14 @@ function listen(response) {
 }
 
 /** Returns the clients that must drain before more is sent. */
-function tell(pieces, isEnd) {
+function sendDeltas(pieces, isEnd) {
   let lines = '';
-  const say = (event, data) => {
+  const sendEvent = (event, data) => {
     seq += 1;
     lines += `id: ${seq}.0\nevent: ${event}\ndata: ${JSON.stringify({ event, data, seq })}\n\n`;
   };
-  for (const text of pieces) say('text_delta', { text });
-  if (isEnd) say('run_end', { result: 'finished' });
+  for (const text of pieces) sendEvent('text_delta', { text });
+  if (isEnd) sendEvent('run_end', { result: 'finished' });
   const bytes = Buffer.from(lines);
   writeSync(log, bytes);
   return [...clients].filter((client) => !client.write(bytes));

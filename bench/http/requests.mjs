@@ -1,7 +1,7 @@
-// CPU of a server for each request, under a load generator: node requests.mjs <floor|door> <status|running|again|submit>
+// Measures the CPU of a server per request, under a load generator: node requests.mjs <floor|door> <status|running|again|submit>
 //
-// status is that of a task that is over, running of one that is not; submit is a new task each time, which has to wait behind one
-// that stalls; again is the same submission under its idempotency key. The floor is taught what the door answers.
+// `status` requests a finished task, `running` a running one; `submit` sends a new task each time, which is queued behind a
+// stalled one; `again` repeats the same submission with its idempotency key. The floor returns recorded responses of the door.
 import autocannon from 'autocannon';
 import { cpuPerRun } from '../floor/measure.mjs';
 import { promptFor } from '../floor/prompts.mjs';
@@ -34,7 +34,7 @@ const WORKS = {
 const [kind, work] = process.argv.slice(2);
 const door = await startServer('door');
 const requests = await WORKS[work](door);
-const server = kind === 'door' ? door : await taught(requests[0]);
+const server = kind === 'door' ? door : await floorWithAnswer(requests[0]);
 const rounds = [];
 const cpuUs = await cpuPerRun(load, load);
 const of = (name) => median(rounds.slice(-4).map((round) => round[name]));
@@ -73,7 +73,7 @@ function fire() {
 }
 
 /** A floor that answers as the door does. */
-async function taught({ method, path, headers, body }) {
+async function floorWithAnswer({ method, path, headers, body }) {
   const response = await fetch(`${door.url}${path}`, {
     method,
     headers: { ...headersFor(door), ...headers },
@@ -82,7 +82,7 @@ async function taught({ method, path, headers, body }) {
   const floor = await startServer('floor');
   // The server adds these headers itself.
   const { date, connection, 'keep-alive': keepAlive, ...own } = Object.fromEntries(response.headers);
-  await floor.control.ask({ do: 'teach', answer: { headers: own, body: await response.text() } });
+  await floor.control.ask({ do: 'set_answer', answer: { headers: own, body: await response.text() } });
   return floor;
 }
 

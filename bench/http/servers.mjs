@@ -14,10 +14,10 @@ const SERVERS = {
 export async function startServer(kind) {
   const directory = scratch();
   const path = join(directory, 'control.sock');
-  const { said } = await start(SERVERS[kind], [path, await startProvider(), directory], {
+  const { output } = await start(SERVERS[kind], [path, await startProvider(), directory], {
     flags: process.env.BENCH_FLAGS?.split(' ') ?? [],
   });
-  return { ...said, control: await Client.connect(path, 'floor') };
+  return { ...output, control: await Client.connect(path, 'floor') };
 }
 
 export function headersFor({ key }) {

@@ -1,5 +1,6 @@
-// CPU of a server for each event and watcher of one busy session: node streams.mjs <floor|door> <flood|paced> <watchers>
-// This process is all the watchers. They come at once and stay; what counts is from a prompt until all have all of its answer.
+// Measures the CPU of a server per event and watcher of one busy session: node streams.mjs <floor|door> <flood|paced> <watchers>
+// This process contains all watchers. They connect at the same moment and stay connected. The measurement starts with a prompt and
+// ends when all watchers have received its answer.
 import { cpuPerRun } from '../floor/measure.mjs';
 import { promptFor } from '../floor/prompts.mjs';
 import { headersFor, startServer, submit, untilOver } from './servers.mjs';
@@ -28,8 +29,8 @@ const cpuUs = await cpuPerRun(
   () => answer(0),
   () => answer(delayMs),
 );
-const told = new Set(all.map((watcher) => watcher.digest()));
-console.log(JSON.stringify({ cpuUs: cpuUs / deltas / watchers, versions: told.size }));
+const digests = new Set(all.map((watcher) => watcher.digest()));
+console.log(JSON.stringify({ cpuUs: cpuUs / deltas / watchers, versions: digests.size }));
 process.exit(0);
 
 function open() {

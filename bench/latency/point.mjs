@@ -1,5 +1,5 @@
-// Latency of paced deltas by every route, in turns: node point.mjs <answers of each>
-// This process is the client. An answer is short enough that what disturbs the machine for a while disturbs every route.
+// Measures the latency of paced deltas over every route, in turns: node point.mjs <answers of each>
+// This process is the client. Answers are short, so that a temporary disturbance of the machine affects every route.
 import { start } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';
 import { direct, through } from './routes.mjs';
@@ -9,11 +9,11 @@ const PACED = { count: 500, batch: 1, delayMs: 4 };
 const WARM_UP = { count: 20_000 };
 
 const answers = Number(process.argv[2]);
-const { said } = await start(new URL('provider.mjs', import.meta.url));
+const { output } = await start(new URL('provider.mjs', import.meta.url));
 const routes = {
-  direct: direct(said.url),
-  floor: await through('floor', said.url),
-  pod: await through('pod', said.url),
+  direct: direct(output.url),
+  floor: await through('floor', output.url),
+  pod: await through('pod', output.url),
 };
 const ages = { direct: [], floor: [], pod: [] };
 for (const ask of Object.values(routes)) await ask(promptFor(WARM_UP));

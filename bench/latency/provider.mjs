@@ -1,6 +1,6 @@
-// A provider that writes into each delta when it writes it, in a process of its own: node provider.mjs
-// The simulator knows its answers beforehand, so this one is made here: a streamed answer of the Messages API, paced as the
-// prompt asks (bench/floor/prompts.mjs). Prints its address; ends when its standard input does.
+// A provider, in its own process, that writes the current time into each delta: node provider.mjs
+// The simulator prepares its answers in advance, so it cannot do this. Streams an answer of the Messages API, paced as the prompt
+// specifies (bench/floor/prompts.mjs). Prints its address; ends when its standard input ends.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';

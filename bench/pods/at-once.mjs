@@ -1,4 +1,4 @@
-// CPU of a host for 10 answers at once, each to a client of its own: node at-once.mjs <floor|pod>
+// Measures the CPU of a host for 10 concurrent answers, each to its own client: node at-once.mjs <floor|pod>
 import { Client } from '../floor/client.mjs';
 import { cpuPerRun } from '../floor/measure.mjs';
 import { startHost } from '../floor/processes.mjs';

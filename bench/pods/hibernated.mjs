@@ -1,7 +1,7 @@
-// Memory of pods that had a run and left: node --expose-gc hibernated.mjs <pods>
+// Measures the memory of pods that had a run and were unloaded: node --expose-gc hibernated.mjs <pods>
 import { setTimeout } from 'node:timers/promises';
 import { realFiles } from '../../dist/store/index.js';
-import { openHost, say } from '../floor/pods.mjs';
+import { openHost, promptCommand } from '../floor/pods.mjs';
 import { scratch, startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';
 
@@ -26,7 +26,7 @@ async function sleepers(number) {
 
 async function sleeper() {
   const pod = await host.create({ cwd: directory, lazy: true });
-  await pod.handle(say(promptFor({ count: 2 })));
+  await pod.handle(promptCommand(promptFor({ count: 2 })));
   await quiet(pod);
   await host.close(pod.id);
 }

@@ -1,5 +1,5 @@
-// Memory of many pods that stream slowly, each watched in this process: node paced.mjs <pods>
-import { openHost, say } from '../floor/pods.mjs';
+// Measures the memory of many pods that stream slowly, each watched in this process: node paced.mjs <pods>
+import { openHost, promptCommand } from '../floor/pods.mjs';
 import { scratch, startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';
 
@@ -18,7 +18,7 @@ for (let made = 0; made < count; made += 1) pods.push(await host.create({ cwd: d
 const watching = pods.map(deltasOf);
 const spent = process.cpuUsage();
 await Promise.all(
-  pods.map((pod) => pod.handle(say(promptFor({ count: DELTAS, batch: 1, delayMs: DELAY_MS })))),
+  pods.map((pod) => pod.handle(promptCommand(promptFor({ count: DELTAS, batch: 1, delayMs: DELAY_MS })))),
 );
 const deltas = (await Promise.all(watching)).reduce((sum, seen) => sum + seen, 0);
 const { user, system } = process.cpuUsage(spent);

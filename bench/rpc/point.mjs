@@ -1,5 +1,5 @@
-// CPU of a program in RPC mode for one answer: node point.mjs <polypod|pi> <text|tool> <count>
-// This process is the client. Every answer has a session of its own.
+// Measures the CPU of a program in RPC mode for one answer: node point.mjs <polypod|pi> <text|tool> <count>
+// This process is the client. Every answer has its own session.
 import { cpuPerRun } from '../floor/measure.mjs';
 import { startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';

@@ -1,8 +1,8 @@
-// From the start of a program in RPC mode to its first words.
+// Measures the start-up of a program in RPC mode.
 //
-// Wall clock from spawn: to `ready`, to the answer of get_state, and to the first delta of a prompt that was written at once.
-// The floor (bench/floor/host.mjs) is ready when it says so; its first delta needs a connection and a prompt. A fresh process
-// for every figure, in turns; the smallest counts, since noise only ever adds. The provider is one process for all.
+// Wall-clock time from spawn to `ready`, to the response to get_state, and to the first delta of a prompt that was written at once.
+// The floor (bench/floor/host.mjs) is ready when it reports so; its first delta needs a connection and a prompt. Every figure comes
+// from a new process; the programs take turns. The minimum is used, because noise only adds time. All use one provider process.
 import { Client } from '../floor/client.mjs';
 import { scratch, start, startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';

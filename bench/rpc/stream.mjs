@@ -1,9 +1,10 @@
-// Deltas through the RPC door.
+// Measures deltas through the RPC door.
 //
-// The protocol has every update carry the whole message so far. The provider simulator, the program and its client are three
-// processes, and only the program's CPU counts; its log is on, at its default durability. The floor (bench/floor/host.mjs)
-// writes each delta by itself. pi is measured where it ends in reasonable time: it writes the message for every delta.
-// Fresh processes for every figure, in turns; medians over the rounds, ratios and exponents inside each.
+// In this protocol every update contains the full message so far. The provider simulator, the program and its client are three
+// processes, and only the program's CPU is counted; its log has its default durability. The floor (bench/floor/host.mjs) writes
+// each delta separately. pi is measured only at sizes where it ends in reasonable time: it writes the message for every delta.
+// Every figure comes from new processes; the programs take turns. Figures are medians over the rounds, and ratios and exponents
+// are computed within each round.
 import { runChild } from '../child.mjs';
 import { atMost, figure, table } from '../report.mjs';
 import { growthExponent, median } from '../statistics.mjs';

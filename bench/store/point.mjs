@@ -1,9 +1,9 @@
-// CPU and wall time of appending: node point.mjs <way> <durability>
+// Measures the CPU and wall-clock time of appending: node point.mjs <way> <durability>
 //
-// A run is 50 batches of 100 records of 200 bytes, each built and serialised as it comes, as in a program: records have to be
-// made before they can be written. `raw` joins the lines of a batch and writes them. `log` appends record after record, and
-// a turn of the loop is a batch; `waiting` waits for every batch, `streaming` goes on while up to 4 are on their way to the
-// disk, as a pod does whose model goes on talking.
+// A run has 50 batches of 100 records of 200 bytes. Each record is created and serialized during the run, because a program has to
+// create records before it can write them. `raw` joins the lines of a batch and writes them. `log` appends one record after the
+// other, one batch per turn of the event loop; `waiting` waits for every batch, `streaming` continues while up to 4 batches are
+// being written, like a pod whose model is streaming.
 import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// CPU of a host for one answer to one client: node point.mjs <floor|pod> <text|tool> <count>
-// This process is the client. The session is opened before and closed after: what counts is from the prompt to the end.
+// Measures the CPU of a host for one answer to one client: node point.mjs <floor|pod> <text|tool> <count>
+// This process is the client. The session is opened before and closed after the measurement, which covers the prompt and its answer.
 import { Client } from '../floor/client.mjs';
 import { cpuPerRun } from '../floor/measure.mjs';
 import { startHost } from '../floor/processes.mjs';

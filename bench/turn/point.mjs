@@ -1,4 +1,4 @@
-// CPU of one conversation: node point.mjs <way> <turns> <deltas>
+// Measures the CPU of one conversation: node point.mjs <way> <turns> <deltas>
 import { cpuPerRun } from '../measure.mjs';
 import { modelInMemory, WAYS } from './conversation.mjs';
 
