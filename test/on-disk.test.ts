@@ -165,8 +165,11 @@ function rowsIn(page: string): readonly Row[] {
 
 /** A name in angle brackets matches a part of one file name. */
 function patternOf(path: string): RegExp {
-  const placed = DIRECTORIES.reduce((text, [name, placeholder]) => text.replace(name, placeholder), path);
-  const text = placed
+  const withPlaceholders = DIRECTORIES.reduce(
+    (text, [name, placeholder]) => text.replace(name, placeholder),
+    path,
+  );
+  const text = withPlaceholders
     .replaceAll('.', '\\.')
     .replaceAll('<id>', '[0-9a-f]{8}-[0-9a-f-]{27}')
     .replaceAll('<n>', '\\d+')

@@ -26,12 +26,12 @@ async function entries(
 /** Polls until the log has the expected entries: requests are written after a short delay. */
 async function until(
   fixture: AgentFixture,
-  fits: (all: readonly JsonObject[]) => boolean,
+  matches: (all: readonly JsonObject[]) => boolean,
   ...args: string[]
 ): Promise<readonly JsonObject[]> {
   for (;;) {
     const all = await entries(fixture, ...args);
-    if (fits(all)) return all;
+    if (matches(all)) return all;
   }
 }
 
@@ -227,9 +227,9 @@ describe('the audit log of the built program', () => {
 
     const file = join(fixture.dataDirectory, 'logs/audit.jsonl');
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-    const whole = await fixture.polypod('audit', 'verify');
-    expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('the chain is intact') });
-    const head = /last entry (\d+:[0-9a-f]{64})/.exec(whole.stdout)?.[1] ?? '';
+    const verified = await fixture.polypod('audit', 'verify');
+    expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('the chain is intact') });
+    const head = /last entry (\d+:[0-9a-f]{64})/.exec(verified.stdout)?.[1] ?? '';
     expect((await fixture.polypod('audit', 'verify', '--expect', head, '--json')).stdout).toContain(
       '"ok": true',
     );

@@ -40,9 +40,9 @@ describe('streams of an agent that is killed meanwhile', () => {
     await ada.submit();
 
     const lines = await joined;
-    const whole = await ada.events('/sessions/s1/events?after=0');
-    await whole.waitFor(({ event, line }) => isLast(lineOf(event, line)));
-    const log = whole.received
+    const allEvents = await ada.events('/sessions/s1/events?after=0');
+    await allEvents.waitFor(({ event, line }) => isLast(lineOf(event, line)));
+    const log = allEvents.received
       .filter(({ id }) => id !== undefined)
       .map(({ event, line, id }) => lineOf(event, line, id));
     const last = log.findIndex(isLast);
@@ -168,14 +168,14 @@ class SsePieces extends Pieces {
     enough: (lines: readonly Line[]) => boolean,
   ): Promise<readonly Line[]> {
     const reader = await this.fixture.client().events('/sessions/s1/events', { 'last-event-id': after });
-    const lines = (): readonly Line[] => reader.received.flatMap(placed);
+    const lines = (): readonly Line[] => reader.received.flatMap(numberedLines);
     await reader.waitFor(() => enough(lines())).catch(() => {});
     reader.cut();
     return lines();
   }
 }
 
-function placed({ id, event, line }: ReceivedEvent): readonly Line[] {
+function numberedLines({ id, event, line }: ReceivedEvent): readonly Line[] {
   return id === undefined ? [] : [lineOf(event, line, id)];
 }
 

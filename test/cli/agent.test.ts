@@ -187,7 +187,7 @@ describe('polypod agent', () => {
     expect((await fixture.polypod('agent', 'start', '--config', config)).stderr).toContain('answers at');
     expect((await polypod(['agent', 'stop', 'mine'], { env })).code).toBe(0);
     // The process id stays in use until init has reaped the process.
-    await expect.poll(() => isThere(pid), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => processExists(pid), { timeout: 20_000 }).toBe(false);
     writeFileSync(program, 'process.exit(7);');
     const failed = await fixture.polypod('agent', 'start', '--config', config);
     expect(failed).toMatchObject({ code: 3, stderr: expect.stringContaining('it ended with 7') });
@@ -335,7 +335,7 @@ async function freePort(): Promise<{ readonly port: number; readonly free: () =>
   return { port: (server.address() as AddressInfo).port, free };
 }
 
-function isThere(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -22,7 +22,7 @@ const counting = (lines: readonly string[], text: string) =>
   lines.filter((line) => line.includes(text)).length;
 
 /** The id of a pending approval. */
-async function asked(bob: PodClient): Promise<string> {
+async function pendingApprovalId(bob: PodClient): Promise<string> {
   for await (const { event, data } of bob.events())
     if (event === 'approval_request' && typeof data.approval_id === 'string') return data.approval_id;
   throw new Error('nothing was asked');
@@ -45,7 +45,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
     await pane.see(has('· bob through pod:'));
     await pane.see(has('y yes, once'));
-    await bob.decide(await asked(bob), 'approve');
+    await bob.decide(await pendingApprovalId(bob), 'approve');
     await pane.see((lines) => lines.includes('all done'));
     await pane.see(isIdle);
     expect(pane.all()).toContain('· bob approved through pod: bash node -e 0');
@@ -150,7 +150,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     const id = await newPod(fixture, 'asked');
     const bob = await bobAt(fixture, id);
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
-    await asked(bob);
+    await pendingApprovalId(bob);
     const panes = [await shellIn(fixture), await shellIn(fixture)] as const;
     for (const pane of panes) {
       startIn(pane, 'attach asked');
@@ -214,7 +214,7 @@ describe('polypod attach without a terminal', () => {
     const id = await newPod(fixture, 'left');
     const bob = await bobAt(fixture, id);
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
-    const approvalId = await asked(bob);
+    const approvalId = await pendingApprovalId(bob);
     const watcher = start(['attach', '--plain', 'left'], fixture.env);
     watcher.child.stdin.end();
     await watcher.waitForOutput('no one can answer here: the approval stays pending');

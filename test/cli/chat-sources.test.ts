@@ -31,9 +31,9 @@ class Watcher {
     onTestFinished(() => this.#leave.abort());
   }
 
-  async until(fits: (view: View) => boolean): Promise<View> {
+  async until(matches: (view: View) => boolean): Promise<View> {
     for (;;) {
-      if (this.view !== undefined && fits(this.view)) return this.view;
+      if (this.view !== undefined && matches(this.view)) return this.view;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

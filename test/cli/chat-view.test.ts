@@ -152,8 +152,8 @@ describe('the view of a pod', () => {
   });
 
   it('asks, and shows who decided what and for how long', () => {
-    const asked = { type: 'approval-request', approval: APPROVAL } as const;
-    expect(after([asked])).toMatchObject({
+    const approvalRequest = { type: 'approval-request', approval: APPROVAL } as const;
+    expect(after([approvalRequest])).toMatchObject({
       view: { approvals: [APPROVAL], activity: 'waiting for your answer' },
       // The screen decides which approval is shown, and when.
       prints: [],
@@ -162,7 +162,7 @@ describe('the view of a pod', () => {
       more: Omit<Extract<PodFact, { type: 'approval-response' }>, 'type' | 'approvalId' | 'at'>,
       decided: readonly string[] = ['a1'],
     ) => {
-      const waitingView = { ...after([asked]).view, decided: new Set(decided) };
+      const waitingView = { ...after([approvalRequest]).view, decided: new Set(decided) };
       const event = { type: 'approval-response', approvalId: 'a1', at: '', seq: 9, ...more } as const;
       const { view, prints } = step(waitingView, event, 0);
       expect(view.approvals).toEqual([]);

@@ -31,11 +31,11 @@ async function onlySession({ env }: Pick<Home, 'env'>): Promise<Row> {
   return row;
 }
 
-async function next(events: AsyncIterator<PodLine>, fits: (line: PodLine) => boolean): Promise<PodLine> {
+async function next(events: AsyncIterator<PodLine>, matches: (line: PodLine) => boolean): Promise<PodLine> {
   for (;;) {
     const { value, done } = await events.next();
     if (done === true) throw new Error('the events ended');
-    if (fits(value)) return value;
+    if (matches(value)) return value;
   }
 }
 
@@ -117,12 +117,12 @@ describe('a chat that joins a session of another process', () => {
     const fixture = await cliFixture();
     await fixture.serve();
     const first = await owner(fixture);
-    const guest = start(['attach', 'owned'], fixture.env);
-    await guest.waitForOutput('first-answer');
+    const attached = start(['attach', 'owned'], fixture.env);
+    await attached.waitForOutput('first-answer');
     first.child.kill('SIGKILL');
-    await guest.waitForOutput('reconnected');
-    guest.child.stdin.end('two [[sim text=second-answer]]\n');
-    const { code, stdout } = await guest.finished;
+    await attached.waitForOutput('reconnected');
+    attached.child.stdin.end('two [[sim text=second-answer]]\n');
+    const { code, stdout } = await attached.finished;
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-answer') });
     expect(stdout.match(/first-answer\n/g)).toHaveLength(1);
   });

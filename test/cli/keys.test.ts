@@ -84,18 +84,18 @@ describe('polypod keys', () => {
     const reader = fixture.client(key);
     expect((await reader.get('/tasks')).status).toBe(200);
     expect((await reader.post('/submit_task', {})).status).toBe(403);
-    const [stream, kept] = await Promise.all([
+    const [stream, otherStream] = await Promise.all([
       reader.events('/sessions/s1/events'),
       own.events('/sessions/s1/events'),
     ]);
-    await Promise.all([stream.waitFor('snapshot'), kept.waitFor('snapshot')]);
+    await Promise.all([stream.waitFor('snapshot'), otherStream.waitFor('snapshot')]);
     expect((await fixture.polypod('keys', 'revoke', key.split('_')[1] ?? '')).code).toBe(0);
     // There are no requests in between: the agent detects the change itself.
     await stream.ended;
     expect(stream.received.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
     expect((await reader.get('/tasks')).status).toBe(401);
     await own.submit();
-    await kept.waitFor('run_end');
+    await otherStream.waitFor('run_end');
   });
 
   it('are not lost when many processes change them at once', async () => {

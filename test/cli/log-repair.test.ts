@@ -9,7 +9,7 @@ import { polypod } from './polypod.ts';
 const ADA = { by: 'ada', door: 'test' };
 
 /** A session with a call, an answer and a name, and its file. */
-async function kept(
+async function savedSession(
   script = [
     call('ls', { path: '.' }),
     textAnswer('Nur zwei: ä, 日本.'),
@@ -54,7 +54,7 @@ const copiesIn = (directory: string) => readdirSync(directory).filter((name) => 
 
 describe('polypod log repair', () => {
   it('restores a flipped byte, keeps the damaged file, and finds nothing the second time', async () => {
-    const { polypod: run, file, directory, bytes } = await kept();
+    const { polypod: run, file, directory, bytes } = await savedSession();
     const damaged = flipped(bytes, Math.floor(bytes.length / 2));
     writeFileSync(file, damaged);
 
@@ -85,7 +85,7 @@ describe('polypod log repair', () => {
   });
 
   it('shows the losses, for people and as JSON, and leaves a session that can be resumed', async () => {
-    const { polypod: run, file, lines, sim } = await kept();
+    const { polypod: run, file, lines, sim } = await savedSession();
     const result = lines.findIndex((line) => line.includes('"role":"toolResult"'));
     const broken = `${lines[result]?.slice(0, 90)}\n`;
     writeFileSync(file, [...lines.slice(0, result), broken, ...lines.slice(result + 1)].join(''));
@@ -109,7 +109,7 @@ describe('polypod log repair', () => {
   });
 
   it('repairs everything that verify and doctor find, and the session can be resumed', async () => {
-    const { polypod: run, file, lines, bytes, directory } = await kept();
+    const { polypod: run, file, lines, bytes, directory } = await savedSession();
     const damages: readonly (readonly [string, number, string])[] = [
       ['trailing garbage', 1, `${lines.join('')}\0\0garbage\n`],
       ['truncated', 0, lines.join('').slice(0, -20)],
@@ -135,7 +135,7 @@ describe('polypod log repair', () => {
   });
 
   it('fails while the session is open', async () => {
-    const fixture = await kept();
+    const fixture = await savedSession();
     const daemon = await fixture.serve();
     const id = /([^/]+)\.jsonl$/.exec(fixture.file)?.[1] ?? '';
     await (await fixture.pod(id)).handle({ type: 'configure', set: { archived: false } }, ADA);
@@ -153,7 +153,7 @@ describe('polypod log repair', () => {
   });
 
   it('reports files that it cannot repair, and missing arguments', async () => {
-    const { polypod: run, home, dataDirectory } = await kept();
+    const { polypod: run, home, dataDirectory } = await savedSession();
     writeFileSync(join(home, 'notes.txt'), 'no session\n');
     const feeds = join(dataDirectory, 'feeds');
     const feed = join(feeds, readdirSync(feeds)[0] ?? '', '0000000000000001.jsonl');
@@ -176,7 +176,7 @@ describe('polypod log repair', () => {
 
 describe('a damaged session file', () => {
   it('is changed by no command or door, and all report the line and the repair', async () => {
-    const fixture = await kept();
+    const fixture = await savedSession();
     const { file, lines, project, env } = fixture;
     const damaged = Buffer.from(lines.filter((_, at) => at !== 5).join(''));
     writeFileSync(file, damaged);

@@ -101,9 +101,9 @@ describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
     await fixture.serve();
     expect(survivorsOf(mark)).toEqual([]);
     expect((await fixture.polypod('run', '--resume', session?.id ?? '', 'And now?')).code).toBe(0);
-    const asked = JSON.stringify(fixture.sim.requests.at(-1)?.body);
-    expect(asked).toContain('was killed while the command ran; the command’s processes were ended: ');
-    expect(asked).toContain(`sleep ${mark}`);
+    const requestBody = JSON.stringify(fixture.sim.requests.at(-1)?.body);
+    expect(requestBody).toContain('was killed while the command ran; the command’s processes were ended: ');
+    expect(requestBody).toContain(`sleep ${mark}`);
     expect(readdirSync(join(fixture.dataDirectory, 'commands'))).toEqual([]);
     expect(controlGroupsOf(host.child.pid)).toEqual([]);
   });
@@ -116,8 +116,8 @@ it('a process that reuses a recorded pid is not ended', async () => {
   const { CommandLedger } = await import('../../src/tools/index.ts');
   const { thisProcess } = await import('../../src/store/index.ts');
   const directory = join(fixture.dataDirectory, 'commands');
-  const dead = { ...thisProcess(), startedAt: '1' };
-  const ledger = new CommandLedger(directory, dead);
+  const exitedProcess = { ...thisProcess(), startedAt: '1' };
+  const ledger = new CommandLedger(directory, exitedProcess);
   const record = { mark: crypto.randomUUID(), command: 'sleep 1', pipes: [] };
   ledger.open({ podId: 'p', callId: 'c' }, record).started({ pid: unrelated.child.pid ?? 0, start: 1 });
   const daemon = await fixture.serve();

@@ -12,7 +12,7 @@ const APPROVAL: Approval = {
   reason: 'It needs approval.',
 };
 
-async function asked(isForAll: boolean, isAlone: boolean) {
+async function askHeadless(isForAll: boolean, isAlone: boolean) {
   const reported: string[] = [];
   const ask = denyAll({
     isForAll,
@@ -29,14 +29,14 @@ describe('a run without a person', () => {
       [true, false],
       [true, true],
     ] as const) {
-      const { reported, answer } = await asked(isForAll, isAlone);
+      const { reported, answer } = await askHeadless(isForAll, isAlone);
       expect(reported).toEqual(['denied']);
       expect(answer).toMatchObject({ decision: 'deny', by: RUN_WITHOUT_PERSON });
     }
   });
 
   it('leaves them to other clients of the pod', async () => {
-    expect(await asked(false, false)).toEqual({ reported: ['left make'], answer: undefined });
+    expect(await askHeadless(false, false)).toEqual({ reported: ['left make'], answer: undefined });
   });
 });
 

@@ -12,7 +12,7 @@ const command = (sessionId: string, userPrompt: string, more: JsonObject = {}): 
   ...more,
 });
 
-interface Kept {
+interface SavedRule {
   readonly id: string;
   readonly owner?: string;
   readonly directory: string;
@@ -58,8 +58,8 @@ describe('a rule made with "always" (built program)', () => {
     const updated = JSON.stringify({ command: 'node -e 1 second' });
     await approve(ada, 's1', { updatedArguments: updated });
     await ada.done(taskId);
-    const kept = JSON.parse((await fixture.polypod('rules', 'list', '--json')).stdout) as Kept[];
-    expect(kept).toMatchObject([
+    const savedRules = JSON.parse((await fixture.polypod('rules', 'list', '--json')).stdout) as SavedRule[];
+    expect(savedRules).toMatchObject([
       { owner: 'one', directory: fixture.project, rule: { command: 'node -e 1 second', exact: true } },
     ]);
     await ada.done(await ada.submit(command('s2', 'node -e 1 second')));
@@ -71,7 +71,7 @@ describe('a rule made with "always" (built program)', () => {
     await asks(ada, command('s4', 'node -e 1 second', { context: { workingDirectory: other } }));
 
     // The rule is listed, recorded and removed, and a running agent applies the change.
-    const id = kept[0]?.id ?? '';
+    const id = savedRules[0]?.id ?? '';
     expect((await fixture.polypod('rules', 'list')).stdout).toMatch(
       new RegExp(`${id} +one +${fixture.project} +auto bash exactly node -e 1 second`),
     );
@@ -105,8 +105,8 @@ describe('a rule made with "always" (built program)', () => {
       { by: 'ada', door: 'test' },
     );
     await ada.done(taskId);
-    const [kept] = JSON.parse((await fixture.polypod('rules', 'list', '--json')).stdout) as Kept[];
-    expect(kept).not.toHaveProperty('owner');
+    const [savedRule] = JSON.parse((await fixture.polypod('rules', 'list', '--json')).stdout) as SavedRule[];
+    expect(savedRule).not.toHaveProperty('owner');
     const second = await ada.submit(command('s2', 'node -e 1 local'));
     await ada.until(second, 'waiting_approval');
   });

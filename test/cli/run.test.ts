@@ -483,9 +483,9 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
     const running = terminal(line, env);
     await running.waitForOutput('Allow it?');
     const agent = await pod('asker');
-    const asked = await waitForEvent(agent, isType('approval-request'));
-    if (asked.type !== 'approval-request') throw new Error('not asked');
-    const { approvalId } = asked.approval;
+    const approvalRequest = await waitForEvent(agent, isType('approval-request'));
+    if (approvalRequest.type !== 'approval-request') throw new Error('not asked');
+    const { approvalId } = approvalRequest.approval;
     await agent.handle({ type: 'decide', approvalId, decision: 'approve' }, { by: 'bob', door: 'test' });
     await running.waitForOutput('Made.');
     await running.finished;

@@ -289,9 +289,12 @@ describe('SIGHUP', () => {
     const daemon = await serve();
     const agent = await pod(await newPod(fixture));
     await agent.handle(prompt('Make it'), ADA);
-    const asked = await waitForEvent(agent, isType('approval-request'));
-    if (asked.type !== 'approval-request') throw new Error('not asked');
-    await agent.handle({ type: 'decide', approvalId: asked.approval.approvalId, decision: 'deny' }, ADA);
+    const approvalRequest = await waitForEvent(agent, isType('approval-request'));
+    if (approvalRequest.type !== 'approval-request') throw new Error('not asked');
+    await agent.handle(
+      { type: 'decide', approvalId: approvalRequest.approval.approvalId, decision: 'deny' },
+      ADA,
+    );
     const first = await waitForEvent(agent, isType('run-end'));
     expect(existsSync(join(project, 'made'))).toBe(false);
 

@@ -78,8 +78,8 @@ describe('polypod sessions', () => {
     const child = stdout.trim();
     expect(stderr).toContain(`polypod attach ${child}`);
     await ended(fixture, child);
-    const asked = JSON.stringify(fixture.sim.requests.at(-1)?.body);
-    for (const text of ['First', 'One.', 'And then?']) expect(asked).toContain(text);
+    const requestBody = JSON.stringify(fixture.sim.requests.at(-1)?.body);
+    for (const text of ['First', 'One.', 'And then?']) expect(requestBody).toContain(text);
     const shown = await fixture.polypod('sessions', 'show', '--json', parent, child);
     expect(JSON.parse(shown.stdout)).toMatchObject([
       { id: parent, children: [child], lastText: 'One.' },

@@ -32,7 +32,7 @@ const waiting =
   (values: Partial<TaskValues> = {}) =>
   (context: Surroundings) =>
     new WaitingView(context, { ...VALUES, ...values });
-const live = (context: Surroundings) => new LiveView(context, VALUES);
+const liveView = (context: Surroundings) => new LiveView(context, VALUES);
 const RUNNING = { taskId: 't', status: 'in_progress', state: 'running' } as const;
 
 describe('a progress bar', () => {
@@ -83,9 +83,9 @@ describe('waiting for a task', () => {
   it('shows every approval once, with commands for the same agent, also with --quiet', () => {
     const way = { quiet: true, url: 'https://agent.example', 'key-file': '/my keys/k' };
     const { view, stderr } = viewFixture(false, waiting(way));
-    const asked = { approvalId: 'a1', tool: 'bash', title: 'rm -r build\u001b[2J' };
-    view.ask([asked]);
-    view.ask([asked]);
+    const approval = { approvalId: 'a1', tool: 'bash', title: 'rm -r build\u001b[2J' };
+    view.ask([approval]);
+    view.ask([approval]);
     const rest = "--url https://agent.example --key-file '/my keys/k'";
     expect(stderr.text).toBe(
       [
@@ -114,7 +114,7 @@ describe('an approval', () => {
 
 describe('watching a task', () => {
   it('prints the answer on stdout and the steps of the agent on stderr', () => {
-    const { view, emit, stdout, stderr } = viewFixture(false, live);
+    const { view, emit, stdout, stderr } = viewFixture(false, liveView);
     emit('queued', { queue_id: 'q' });
     emit('run_start', { run_id: 'r' });
     emit('tool_start', { id: 'c', name: 'ls', title: 'ls .' });
@@ -139,7 +139,7 @@ describe('watching a task', () => {
   });
 
   it('prints the complete result if a part was missed', () => {
-    const { view, emit, stdout, stderr } = viewFixture(false, live);
+    const { view, emit, stdout, stderr } = viewFixture(false, liveView);
     emit('snapshot', { reason: 'gap', detail: 'running' });
     emit('text_delta', { text: 'two.' });
     view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
@@ -148,7 +148,7 @@ describe('watching a task', () => {
   });
 
   it('shows the changes of a file task', () => {
-    const { view, stdout, stderr } = viewFixture(false, live);
+    const { view, stdout, stderr } = viewFixture(false, liveView);
     const changes = [{ path: 'a.txt', tool: 'edit', diff: '-old\n+new\n' }];
     view.end({ taskId: 't', status: 'completed', result: { text: 'Changed.', changes } });
     expect(stdout.text).toBe('');

@@ -46,9 +46,11 @@ describe('fitWidth', () => {
         const fitted = fitWidth(text, columns);
         expect(displayWidth(fitted)).toBeLessThanOrEqual(columns);
         if (fitted === text) return;
-        const whole = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
-        const kept = [...new Intl.Segmenter().segment(fitted.slice(0, -1))].map(({ segment }) => segment);
-        expect(whole.slice(0, kept.length)).toEqual(kept);
+        const graphemes = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+        const shownGraphemes = [...new Intl.Segmenter().segment(fitted.slice(0, -1))].map(
+          ({ segment }) => segment,
+        );
+        expect(graphemes.slice(0, shownGraphemes.length)).toEqual(shownGraphemes);
       }),
     );
   });

@@ -20,14 +20,14 @@ async function opened(options: PodClientOptions): Promise<PodClient> {
 /** All events up to the first match. */
 async function until(
   events: AsyncGenerator<PodLine>,
-  fits: (line: PodLine) => boolean,
+  matches: (line: PodLine) => boolean,
 ): Promise<readonly PodLine[]> {
   const lines: PodLine[] = [];
   for (;;) {
     const { value, done } = await events.next();
     if (done === true) return lines;
     lines.push(value);
-    if (fits(value)) return lines;
+    if (matches(value)) return lines;
   }
 }
 
@@ -58,10 +58,10 @@ describe('a client', () => {
     const client = await opened({ path });
     const events = client.events();
     await client.run('Make a file.');
-    const asked = (await until(events, ({ event }) => event === 'approval_request')).at(-1);
+    const approvalRequest = (await until(events, ({ event }) => event === 'approval_request')).at(-1);
     await client.steer('Or not.');
     await client.pause();
-    await client.decide(String(asked?.data.approval_id), 'deny', { comment: 'no' });
+    await client.decide(String(approvalRequest?.data.approval_id), 'deny', { comment: 'no' });
     await until(events, ({ data }) => data.detail === 'paused');
     await client.resume();
     const rest = await until(events, isIdle);

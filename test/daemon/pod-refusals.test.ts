@@ -18,12 +18,12 @@ async function clientOf({ dataDirectory }: CliFixture) {
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
-  const waitFor = async (fits: (line: Line) => boolean): Promise<Line> => {
+  const waitFor = async (matches: (line: Line) => boolean): Promise<Line> => {
     for (;;) {
       const { value, done } = await lines.next();
       if (done === true) throw new Error('the connection was closed');
       const line = JSON.parse(value) as Line;
-      if (fits(line)) return line;
+      if (matches(line)) return line;
     }
   };
   const send = (line: object): void => void socket.write(`${JSON.stringify(line)}\n`);

@@ -107,11 +107,11 @@ function sequenceProblem(
  * The time of its join is known only roughly, so an approval that was settled about then may be included or not.
  */
 function questionProblem(
-  { from, asked }: LineSequence,
+  { from, approvalRequests }: LineSequence,
   log: readonly PodEvent[],
   isComplete: boolean,
 ): string | undefined {
-  if (asked === undefined || from.highest === Infinity) return undefined;
+  if (approvalRequests === undefined || from.highest === Infinity) return undefined;
   const settled = new Map(
     log.flatMap((event) => (event.type === 'approval-response' ? [[event.approvalId, event.seq]] : [])),
   );
@@ -121,11 +121,12 @@ function questionProblem(
   const missed: string[] = [];
   for (const { approvalId, title } of asks) {
     if (settledAt(approvalId) <= from.lowest) continue;
-    if (asked[at]?.includes(title) === true) at += 1;
-    else if (settledAt(approvalId) > from.highest && (isComplete || at < asked.length)) missed.push(title);
+    if (approvalRequests[at]?.includes(title) === true) at += 1;
+    else if (settledAt(approvalId) > from.highest && (isComplete || at < approvalRequests.length))
+      missed.push(title);
   }
-  if (missed.length === 0 && at === asked.length) return undefined;
-  return `it was asked ${JSON.stringify(asked)}, the log has the questions ${JSON.stringify(asks.map(({ title }) => title))}`;
+  if (missed.length === 0 && at === approvalRequests.length) return undefined;
+  return `it was asked ${JSON.stringify(approvalRequests)}, the log has the questions ${JSON.stringify(asks.map(({ title }) => title))}`;
 }
 
 /** A snapshot is the sum of the log up to its number: the state, the pending approvals, the queue, the streaming blocks. */

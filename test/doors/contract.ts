@@ -60,8 +60,8 @@ async function runOnDoor(
       words.set(type, (words.get(type) ?? new Set()).add(what.split(' ')[0] ?? ''));
     };
     for (const { sequences } of own)
-      for (const { from, lines: received, asked = [], withdrawn = 0 } of sequences) {
-        if (asked.length > 0) note('approval-request', 'extension_ui_request');
+      for (const { from, lines: received, approvalRequests = [], withdrawn = 0 } of sequences) {
+        if (approvalRequests.length > 0) note('approval-request', 'extension_ui_request');
         if (withdrawn > 0) note('approval-response', 'extension_ui_request');
         // A client that joins in the middle receives start events late, with the next event.
         if (from.highest <= 1) for (const { seq, what } of received) note(types.get(seq) ?? 'nothing', what);
@@ -108,9 +108,9 @@ function barrier(
   };
   return {
     arrive: async () => {
-      const gone = new Promise<void>((resolve) => arrived.push(resolve));
+      const released = new Promise<void>((resolve) => arrived.push(resolve));
       await check();
-      await gone;
+      await released;
     },
     leave: async () => {
       expected -= 1;

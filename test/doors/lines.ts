@@ -38,13 +38,13 @@ export class LineLink {
   }
 
   /** The first matching line from here on. Throws if the connection ends without it, or after the timeout. */
-  async next(fits: (line: JsonLine) => boolean, from?: number): Promise<JsonLine> {
+  async next(matches: (line: JsonLine) => boolean, from?: number): Promise<JsonLine> {
     let at = from ?? this.#taken;
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
       for (; at < this.received.length; at += 1) {
         const line = this.received[at];
-        if (line === undefined || !fits(line)) continue;
+        if (line === undefined || !matches(line)) continue;
         if (from === undefined) this.#taken = at + 1;
         return line;
       }

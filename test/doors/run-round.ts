@@ -5,7 +5,7 @@ import type { WireName } from './clients/client.ts';
 import { Daemon } from './daemon.ts';
 import { brokenRules } from './invariants.ts';
 import type { Round } from './plan.ts';
-import { type Lives, Schedule } from './schedule.ts';
+import { type DaemonProcesses, Schedule } from './schedule.ts';
 import { withinTime } from './within-time.ts';
 
 /** The statistics of a round. */
@@ -57,15 +57,15 @@ const PATIENT_MS = 1_500;
 /** Runs all schedules of a round concurrently, kills the daemon meanwhile, and compares every door with the log at the end. */
 export async function runRound({ plans, kills }: Round, only?: number): Promise<RoundResult> {
   const daemon = await Daemon.start();
-  const lives = new Killer(daemon);
-  const schedules = plans.map((plan) => new Schedule(plan, lives));
+  const processes = new Killer(daemon);
+  const schedules = plans.map((plan) => new Schedule(plan, processes));
   const chosen = schedules
     .map((schedule, at) => [at, schedule] as const)
     .filter(([at]) => only === undefined || at === only);
   const problems: RoundResult['problems'][number][] = [];
   let counts: Counts = { ...NO_COUNTS, schedules: chosen.length };
   try {
-    const killing = lives.killAfter(kills);
+    const killing = processes.killAfter(kills);
     const attempt = async (work: (schedule: Schedule) => Promise<readonly string[]>): Promise<void> => {
       await Promise.all(
         chosen.map(async ([at, schedule]) => {
@@ -169,9 +169,9 @@ function countsOf({ plan, sent, clients }: Schedule, log: readonly PodEvent[]): 
 }
 
 /** Kills the daemon and starts it again, while clients use it. */
-class Killer implements Lives {
+class Killer implements DaemonProcesses {
   readonly daemon: Daemon;
-  #lives = 1;
+  #processCount = 1;
   #up: Promise<void> = Promise.resolve();
 
   constructor(daemon: Daemon) {
@@ -179,7 +179,7 @@ class Killer implements Lives {
   }
 
   count(): number {
-    return this.#lives;
+    return this.#processCount;
   }
 
   async up(): Promise<void> {
@@ -189,7 +189,7 @@ class Killer implements Lives {
   async killAfter(kills: readonly number[]): Promise<void> {
     for (const ms of kills) {
       await sleep(ms);
-      this.#lives += 1;
+      this.#processCount += 1;
       this.#up = this.daemon.kill().then(() => this.daemon.start());
       await this.#up;
     }

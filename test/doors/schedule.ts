@@ -13,7 +13,7 @@ export interface Sent {
 }
 
 /** The daemon, which the round kills and starts again. */
-export interface Lives {
+export interface DaemonProcesses {
   readonly daemon: Daemon;
   /** The number of starts. */
   readonly count: () => number;
@@ -28,12 +28,12 @@ export class Schedule {
   readonly sent: Sent[] = [];
   /** The performed actions, for the analysis of a failure. */
   readonly trace: string[] = [];
-  readonly #lives: Lives;
+  readonly #processes: DaemonProcesses;
   #pod = '';
   #began = performance.now();
 
-  constructor(plan: Plan, lives: Lives) {
-    [this.plan, this.#lives] = [plan, lives];
+  constructor(plan: Plan, processes: DaemonProcesses) {
+    [this.plan, this.#processes] = [plan, processes];
   }
 
   get pod(): string {
@@ -67,7 +67,7 @@ export class Schedule {
 
   async #create(): Promise<void> {
     const { creator, first, clients } = this.plan;
-    const { daemon } = this.#lives;
+    const { daemon } = this.#processes;
     if (creator === 'hld') {
       const own = await this.#insist('hld launches', () =>
         HldClient.launch({ daemon, fromStart: true, name: 'hld' }, first.text),
@@ -143,13 +143,13 @@ export class Schedule {
   async #insist<T>(what: string, attempt: () => Promise<T>): Promise<T> {
     let failures = 0;
     for (;;) {
-      await this.#lives.up();
-      const life = this.#lives.count();
+      await this.#processes.up();
+      const processCount = this.#processes.count();
       try {
         return await attempt();
       } catch (thrown) {
         this.#note(`${what}: ${String(thrown)}`);
-        failures = life === this.#lives.count() && this.#lives.daemon.isUp ? failures + 1 : 0;
+        failures = processCount === this.#processes.count() && this.#processes.daemon.isUp ? failures + 1 : 0;
         if (failures === 3) throw thrown;
         await sleep(20);
       }
@@ -158,7 +158,7 @@ export class Schedule {
 
   #note(text: string): void {
     this.trace.push(
-      `${Math.round(performance.now() - this.#began)} ms, life ${this.#lives.count()}: ${text}`,
+      `${Math.round(performance.now() - this.#began)} ms, process ${this.#processes.count()}: ${text}`,
     );
   }
 }

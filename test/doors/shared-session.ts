@@ -80,9 +80,9 @@ export class SharedSession {
   }
 
   /** Resolves when the log contains a matching event. */
-  async until(what: string, fits: (event: PodEvent) => boolean, count = 1): Promise<void> {
+  async until(what: string, matches: (event: PodEvent) => boolean, count = 1): Promise<void> {
     await withinTime(what, async () =>
-      (await this.daemon.log(this.pod)).filter(fits).length >= count ? true : undefined,
+      (await this.daemon.log(this.pod)).filter(matches).length >= count ? true : undefined,
     );
   }
 

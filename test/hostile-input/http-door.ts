@@ -264,8 +264,8 @@ function problem({ head: text, body }: Exchange): string | undefined {
   }
   if (Number(status) >= 400)
     return CHECKS.get('Error')?.(value) === true ? long(body) : `no Error: ${body.slice(0, 200)}`;
-  const fits = [...CHECKS].some(([name, check]) => name !== 'Error' && check(value));
-  return fits ? undefined : `no reply of the document: ${body.slice(0, 200)}`;
+  const matches = [...CHECKS].some(([name, check]) => name !== 'Error' && check(value));
+  return matches ? undefined : `no reply of the document: ${body.slice(0, 200)}`;
 }
 
 function long(body: string): string | undefined {

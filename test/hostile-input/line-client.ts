@@ -38,10 +38,10 @@ export class LineClient {
   }
 
   /** Returns the first matching line. Throws if the connection ends without it, or on timeout. */
-  async waitFor(fits: (line: Line) => boolean, ms = 20_000): Promise<Line> {
+  async waitFor(matches: (line: Line) => boolean, ms = 20_000): Promise<Line> {
     const deadline = Date.now() + ms;
     for (;;) {
-      const found = this.received.find(fits);
+      const found = this.received.find(matches);
       if (found !== undefined) return found;
       if (this.isClosed)
         throw new Error(`closed after ${JSON.stringify(this.received.slice(-3)).slice(0, 500)}`);

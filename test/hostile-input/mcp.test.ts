@@ -30,7 +30,7 @@ async function run(code: string) {
     ['run', '-m', 'anthropic/x', '-C', fixture.project, '--mode', 'full-access', 'Go.'],
     { env: fixture.env },
   );
-  return { ...ended, asked: fixture.sim.requests.map(({ body }) => JSON.stringify(body)) };
+  return { ...ended, requestBodies: fixture.sim.requests.map(({ body }) => JSON.stringify(body)) };
 }
 
 test.each([
@@ -38,14 +38,18 @@ test.each([
   ['content', `'{"content":[' + ${DEEP} + ']}'`],
   ['an image without end', `'{"content":[{"type":"image","mimeType":"image/png","data":' + ${DEEP} + '}]}'`],
 ])('an MCP server that answers with %s nested 5,000 levels deep fails only that call', async (_, result) => {
-  const { code, stdout, stderr, asked } = await run(server({ schema: `'{"type":"object"}'`, result }));
+  const { code, stdout, stderr, requestBodies } = await run(
+    server({ schema: `'{"type":"object"}'`, result }),
+  );
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'Done.\n' });
-  expect(asked.at(-1)).toContain('at most 128 levels deep');
+  expect(requestBodies.at(-1)).toContain('at most 128 levels deep');
 });
 
 test('an MCP server whose tool has a schema nested 5,000 levels deep is unavailable, and the run continues', async () => {
-  const { code, stdout, stderr, asked } = await run(server({ schema: DEEP, result: `'{"content":[]}'` }));
+  const { code, stdout, stderr, requestBodies } = await run(
+    server({ schema: DEEP, result: `'{"content":[]}'` }),
+  );
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'Done.\n' });
-  expect(asked.at(-1)).toContain('mcp__hostile__echo');
-  expect(asked.at(-1)).not.toContain('"a":{"a":{"a":');
+  expect(requestBodies.at(-1)).toContain('mcp__hostile__echo');
+  expect(requestBodies.at(-1)).not.toContain('"a":{"a":{"a":');
 });

@@ -99,13 +99,13 @@ async function run({ wire, path, calls, textAnswer }: Wire, args: string) {
     { mode: 0o600 },
   );
   const ended = await polypod(['run', '-m', 'hostile/x', 'Go.'], { env: { HOME: home } });
-  return { ...ended, asked: requests };
+  return { ...ended, requestBodies: requests };
 }
 
 test.each(WIRES)(
   'arguments nested 5,000 levels deep over the $wire wire fail validation, which the model reads',
   async (wire) => {
-    const { code, stdout, stderr, asked: requests } = await run(wire, deep(5_000));
+    const { code, stdout, stderr, requestBodies: requests } = await run(wire, deep(5_000));
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'Done.\n' });
     expect(requests[1]).toContain('lists and objects may be nested at most 128 levels deep');
   },
@@ -120,7 +120,7 @@ test.each([
   ['100,000 unknown keys', `{${Array.from({ length: 100_000 }, (_, at) => `"k${at}":1`).join(',')}}`],
 ])('with %s in the arguments the call fails and the run continues', async (_, args) => {
   if (gemini === undefined) return;
-  const { code, stdout, asked: requests } = await run(gemini, args);
+  const { code, stdout, requestBodies: requests } = await run(gemini, args);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' });
   expect((requests[1] ?? '').length).toBeLessThan(2_000_000);
 });

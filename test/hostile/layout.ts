@@ -244,7 +244,7 @@ export async function makeLayout(
     leaksIn: (text) => {
       const forms = decodings(text);
       return [...tokens].flatMap(([name, token]) =>
-        forms.some((form) => holds(form, token)) ? [`read ${name}`] : [],
+        forms.some((form) => containsToken(form, token)) ? [`read ${name}`] : [],
       );
     },
     close: () => {
@@ -415,7 +415,7 @@ function decodings(text: string): readonly string[] {
 }
 
 /** Half of a token is enough: a dump may break its lines anywhere. */
-function holds(text: string, token: string): boolean {
+function containsToken(text: string, token: string): boolean {
   const lower = text.toLowerCase();
   for (let start = 0; start + 10 <= token.length; start += 2)
     if (lower.includes(token.slice(start, start + 10).toLowerCase())) return true;

@@ -12,7 +12,7 @@ export function expectBalanced(events: readonly LlmEvent[]): void {
         open.set(event.index, event.blockType);
         break;
       case 'block-delta':
-        expect(fits(open.get(event.index), event.delta.type), `delta ${JSON.stringify(event)}`).toBe(true);
+        expect(matches(open.get(event.index), event.delta.type), `delta ${JSON.stringify(event)}`).toBe(true);
         break;
       case 'block-stop':
       case 'block-abort':
@@ -38,7 +38,7 @@ export function expectBalanced(events: readonly LlmEvent[]): void {
   expect(events.at(-1)?.type).toBe('status');
 }
 
-function fits(blockType: string | undefined, delta: string): boolean {
+function matches(blockType: string | undefined, delta: string): boolean {
   if (delta !== 'input-json') return blockType === delta;
   return blockType === 'tool-use' || blockType === 'opaque';
 }

@@ -44,11 +44,11 @@ describe.each(providers.map((provider) => [provider.name, provider] as const))('
   });
 
   it('does not throw for any value at any place in a frame', () => {
-    const spoilt = fc
+    const damagedPayload = fc
       .tuple(fc.constantFrom(...payloads), fc.nat(), fc.jsonValue({ maxDepth: 2 }))
-      .map(([payload, at, value]) => JSON.stringify(spoil(tryParse(payload), { at }, value)) ?? 'null');
+      .map(([payload, at, value]) => JSON.stringify(damage(tryParse(payload), { at }, value)) ?? 'null');
     fc.assert(
-      fc.property(fc.array(spoilt, { maxLength: 20 }), (frames) => {
+      fc.property(fc.array(damagedPayload, { maxLength: 20 }), (frames) => {
         expectBalanced(decodePayloads(provider, frames));
       }),
       { numRuns: 500 },
@@ -62,9 +62,9 @@ function decodePayloads(provider: Provider, payloads: readonly string[]): readon
 }
 
 /** A copy with the n-th value of the tree replaced. */
-function spoil(tree: unknown, counter: { at: number }, value: unknown): unknown {
+function damage(tree: unknown, counter: { at: number }, value: unknown): unknown {
   if (counter.at-- % 17 === 0) return value;
-  if (Array.isArray(tree)) return tree.map((child) => spoil(child, counter, value));
+  if (Array.isArray(tree)) return tree.map((child) => damage(child, counter, value));
   if (!isObject(tree)) return tree;
-  return Object.fromEntries(Object.entries(tree).map(([key, child]) => [key, spoil(child, counter, value)]));
+  return Object.fromEntries(Object.entries(tree).map(([key, child]) => [key, damage(child, counter, value)]));
 }

@@ -101,13 +101,13 @@ export function providerContract(provider: Provider): void {
 
   it('emits the same events when every byte arrives separately', async () => {
     const answer: Answer = { parts: [{ thinking: 'Ü.' }, { text: 'Naïve 👩‍💻 text' }, call('a.txt')] };
-    const { events: whole } = await ask(provider, answer, { seed: () => 's' });
+    const { events: complete } = await ask(provider, answer, { seed: () => 's' });
     const { events: split } = await ask(
       provider,
       { ...answer, fault: { kind: 'split-bytes' } },
       { seed: () => 's' },
     );
-    expect(split).toEqual(whole);
+    expect(split).toEqual(complete);
   });
 
   it('generates ids that differ from request to request', async () => {

@@ -99,7 +99,7 @@ function textOfBlock(block: JsonObject): string {
 
 function anthropicCalls(frames: readonly JsonObject[]) {
   const calls: { name: string; arguments: string }[] = [];
-  let open: { name: string; arguments: string; whole: unknown; index: unknown } | undefined;
+  let open: { name: string; arguments: string; completeInput: unknown; index: unknown } | undefined;
   for (const frame of frames) {
     for (const block of arrayOf(objectOf(frame.message).content).map(objectOf)) {
       if (block.type === 'tool_use')
@@ -107,15 +107,15 @@ function anthropicCalls(frames: readonly JsonObject[]) {
     }
     const block = objectOf(frame.content_block);
     if (block.type === 'tool_use') {
-      open = { name: stringOf(block.name), arguments: '', whole: block.input, index: frame.index };
+      open = { name: stringOf(block.name), arguments: '', completeInput: block.input, index: frame.index };
       calls.push(open);
     }
     if (open && frame.index === open.index && frame.type === 'content_block_delta') {
       open.arguments += stringOf(objectOf(frame.delta).partial_json);
     }
     if (open && frame.index === open.index && frame.type === 'content_block_stop') {
-      if (open.arguments === '' && Object.keys(objectOf(open.whole)).length > 0) {
-        open.arguments = JSON.stringify(open.whole);
+      if (open.arguments === '' && Object.keys(objectOf(open.completeInput)).length > 0) {
+        open.arguments = JSON.stringify(open.completeInput);
       }
       open = undefined;
     }

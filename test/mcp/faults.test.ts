@@ -14,7 +14,7 @@ import {
 } from './fixture.ts';
 
 /** A clock on which no time has to pass. */
-function hastyClock(): Clock & { readonly slept: readonly number[] } {
+function instantClock(): Clock & { readonly slept: readonly number[] } {
   const slept: number[] = [];
   return { slept, now: () => 0, sleep: async (ms) => void slept.push(ms) };
 }
@@ -105,7 +105,7 @@ describe('a crashing server', () => {
   });
 
   test('at every start is restarted at growing intervals, and then given up', async () => {
-    const clock = hastyClock();
+    const clock = instantClock();
     const { servers, until, statuses } = mcpFixture(
       [scripted(`console.error('no licence'); process.exit(1);`)],
       {
@@ -139,7 +139,7 @@ describe('a crashing server', () => {
     const flag = join(temporaryDirectory(), 'broken');
     const code = `if (existsSync(${JSON.stringify(flag)})) process.exit(1); ${DIES_ON_DEMAND}`;
     const restart = { maxRestarts: 1, baseMs: 1, capMs: 1, stableMs: 1000 };
-    const { servers, call, until } = mcpFixture([scripted(code)], { clock: hastyClock(), restart });
+    const { servers, call, until } = mcpFixture([scripted(code)], { clock: instantClock(), restart });
     await servers.tools();
     writeFileSync(flag, '');
     await call('mcp__test__echo', { die: true });
@@ -154,8 +154,8 @@ describe('a crashing server', () => {
 
   test('does not affect the others', async () => {
     const dying = scripted('process.exit(1);', { name: 'dying' });
-    const sound = scripted('', { name: 'sound' });
-    const { servers, call } = mcpFixture([dying, sound], { clock: new StoppedClock() });
+    const working = scripted('', { name: 'sound' });
+    const { servers, call } = mcpFixture([dying, working], { clock: new StoppedClock() });
     expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__sound__echo']);
     expect(outputText(await call('mcp__sound__echo', { a: 1 }))).toBe('{"a":1}');
     expect(servers.status()).toMatchObject([{ state: 'restarting' }, { state: 'ready' }]);

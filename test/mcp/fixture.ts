@@ -78,7 +78,7 @@ export interface McpFixture {
   /** All reported statuses, in order. */
   readonly statuses: readonly McpServerStatus[];
   /** Returns the first matching status from now on, or the current one. */
-  readonly until: (fits: (status: McpServerStatus) => boolean) => Promise<McpServerStatus>;
+  readonly until: (matches: (status: McpServerStatus) => boolean) => Promise<McpServerStatus>;
   /** Calls a tool like a worker does. */
   readonly call: (name: string, input?: unknown, options?: Partial<CallOptions>) => Promise<ToolOutput>;
 }
@@ -126,10 +126,10 @@ export function openMcpFixture(
   return {
     servers,
     statuses,
-    until: (fits) =>
+    until: (matches) =>
       new Promise((resolve) => {
         const onStatus = (status: McpServerStatus): void => {
-          if (!fits(status)) return;
+          if (!matches(status)) return;
           waiting.delete(onStatus);
           resolve(status);
         };

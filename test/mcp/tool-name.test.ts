@@ -56,8 +56,8 @@ describe('the name of a tool', () => {
 
 test('servers whose tools would have the same names are rejected', () => {
   const surroundings = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
-  const twins = ['a b', 'a.b'].map((name) => stdio([], { name }));
-  expect(() => new McpServers(twins, surroundings)).toThrow(
+  const sameNameSpecs = ['a b', 'a.b'].map((name) => stdio([], { name }));
+  expect(() => new McpServers(sameNameSpecs, surroundings)).toThrow(
     'the tools of the MCP servers "a b" and "a.b" would have the same names: rename one of the servers',
   );
 });

@@ -128,9 +128,9 @@ function expectOneDecision(log: readonly PodEvent[], attempts: readonly Attempt[
 
 /** A call ran at most once, and not without approval. */
 function expectConsent(log: readonly PodEvent[], ran: Ran): void {
-  const asked = asksIn(log);
+  const approvals = asksIn(log);
   for (const callId of ran.calls) {
-    const questions = asked.filter((approval) => approval.callId === callId);
+    const questions = approvals.filter((approval) => approval.callId === callId);
     const answers = questions.flatMap(({ approvalId }) => responsesIn(log, approvalId));
     expect(answers.map(({ status }) => status)).toContain('approved');
     expect(ran.times(callId)).toBe(1);

@@ -207,9 +207,9 @@ describe('a damaged catalogue', () => {
     const [from, to] = [bytes.indexOf('{"type":"row"'), bytes.indexOf('\n', bytes.indexOf('name of a'))];
     expect(to - from).toBeGreaterThan(300);
     for (let index = from; index < to; index += 1) {
-      const spoiled = Buffer.from(bytes);
-      spoiled[index] = (spoiled[index] ?? 0) ^ 4;
-      writeFileSync(path, spoiled);
+      const damaged = Buffer.from(bytes);
+      damaged[index] = (damaged[index] ?? 0) ^ 4;
+      writeFileSync(path, damaged);
       const catalogue = await Catalogue.open(path);
       expect([index, idsOf(catalogue.list()), catalogue.badLines]).toEqual([index, ['c', 'b'], 1]);
       await catalogue.close();
@@ -365,7 +365,7 @@ describe('a full disk', () => {
 
   it.each([0, 1, 200])(
     'is told once, costs no row, and is tried again, with room for %i bytes',
-    async (room) => {
+    async (freeBytes) => {
       const files = new FaultyFiles();
       const failures: string[] = [];
       const catalogue = await Catalogue.open(PATH, {
@@ -374,7 +374,7 @@ describe('a full disk', () => {
       });
       catalogue.put(rowOf('a'));
       await written(catalogue);
-      files.full = { fault: 'ENOSPC', room };
+      files.full = { fault: 'ENOSPC', freeBytes };
       for (const id of ['b', 'c', 'd']) {
         catalogue.put(rowOf(id));
         await written(catalogue);
@@ -387,7 +387,7 @@ describe('a full disk', () => {
       catalogue.put(rowOf('e'));
       await written(catalogue);
       expect(idsOf(await readAgain(PATH, { files }))).toEqual(['a', 'b', 'c', 'd', 'e']);
-      files.full = { fault: 'EIO', room: 0 };
+      files.full = { fault: 'EIO', freeBytes: 0 };
       catalogue.put(rowOf('f'));
       await catalogue.close();
       expect(failures).toHaveLength(2);
@@ -399,7 +399,7 @@ describe('a full disk', () => {
     const catalogue = await Catalogue.open(PATH, { files });
     for (const id of ['a', 'b']) catalogue.put(rowOf(id));
     await written(catalogue);
-    files.full = { fault: 'ENOSPC', room: 500 };
+    files.full = { fault: 'ENOSPC', freeBytes: 500 };
     await expect(catalogue.rebuild(each([rowOf('c')]))).rejects.toThrow('cannot rebuild catalogue.jsonl');
     files.full = undefined;
     await catalogue.close();

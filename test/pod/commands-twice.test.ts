@@ -36,7 +36,7 @@ const stalled = async ({ pod, listener }: Scenario): Promise<void> => {
   await pod.handle(STALLED);
   await listener.waitForType('block-delta');
 };
-const asked = async ({ pod, listener }: Scenario): Promise<string> => {
+const pendingApprovalId = async ({ pod, listener }: Scenario): Promise<string> => {
   await pod.handle(promptCommand('call record_call'));
   return (await listener.waitForType('approval-request')).approval.approvalId;
 };
@@ -75,14 +75,14 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
   },
   pause: {
     set: async (scenario) => {
-      await asked(scenario);
+      await pendingApprovalId(scenario);
       return { type: 'pause' };
     },
     effect: commanded('pause'),
   },
   resume: {
     set: async (scenario) => {
-      const approvalId = await asked(scenario);
+      const approvalId = await pendingApprovalId(scenario);
       await scenario.pod.handle({ type: 'pause' });
       await scenario.pod.handle({ type: 'decide', approvalId, decision: 'approve' });
       await scenario.listener.waitFor((event) => event.type === 'state' && event.state === 'paused');
@@ -99,7 +99,11 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
     effect: commanded('abort-retry'),
   },
   decide: {
-    set: async (scenario) => ({ type: 'decide', approvalId: await asked(scenario), decision: 'approve' }),
+    set: async (scenario) => ({
+      type: 'decide',
+      approvalId: await pendingApprovalId(scenario),
+      decision: 'approve',
+    }),
     effect: is('approval-response'),
     other: (command) => ({ ...command, decision: 'deny' }) as PodCommand,
   },

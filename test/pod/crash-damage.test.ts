@@ -11,7 +11,7 @@ import { ADA, agentsOn, promptCommand } from './fixture.ts';
 type Contents = ReadonlyMap<string, Buffer>;
 
 /** A session on disk, and its true content. */
-interface Kept {
+interface SavedSession {
   readonly id: string;
   readonly session: string;
   readonly feed: string;
@@ -23,7 +23,7 @@ interface Kept {
 }
 
 let sim: Sim;
-let kept: Kept;
+let saved: SavedSession;
 
 beforeAll(async () => {
   sim = await startSim({ script: () => ({ parts: [{ text: 'An answer, neither long nor short.' }] }) });
@@ -43,7 +43,7 @@ beforeAll(async () => {
     new Map(['/data/catalogue.jsonl', session, feed].map((path) => [path, disk.contentOf(path)]));
   const killed = contents();
   await host.shutdown();
-  kept = { id: pod.id, session, feed, closed: contents(), killed, events, snapshot };
+  saved = { id: pod.id, session, feed, closed: contents(), killed, events, snapshot };
 });
 afterAll(() => sim.close());
 
@@ -59,13 +59,13 @@ async function outcomeOf(contents: Contents): Promise<Outcome> {
   for (const [path, content] of contents) disk.put(path, content);
   const host = await hostOn(disk);
   try {
-    const pod = host.pod(kept.id);
+    const pod = host.pod(saved.id);
     const snapshot = await pod.snapshot();
-    if (!isBeginning(snapshot.items, kept.snapshot.items))
+    if (!isBeginning(snapshot.items, saved.snapshot.items))
       return 'WRONG: its conversation never was like this';
     const received = await logAfter(pod, 0, snapshot.seq).catch(located);
-    const known = received.events.filter(({ seq }) => seq <= kept.snapshot.seq);
-    if (!isBeginning(known, kept.events)) return 'WRONG: these events were never received';
+    const known = received.events.filter(({ seq }) => seq <= saved.snapshot.seq);
+    if (!isBeginning(known, saved.events)) return 'WRONG: these events were never received';
     const [problem] = received.gap === undefined ? snapshotDifferences(received.events, snapshot) : [];
     if (problem !== undefined) return `WRONG: ${problem}`;
     await pod.handle(promptCommand('again'), ADA);
@@ -87,8 +87,8 @@ function located(thrown: unknown): { readonly events: readonly PodEvent[]; reado
   throw thrown;
 }
 
-function isBeginning(part: readonly unknown[], whole: readonly unknown[]): boolean {
-  return JSON.stringify(part) === JSON.stringify(whole.slice(0, part.length));
+function isBeginning(part: readonly unknown[], list: readonly unknown[]): boolean {
+  return JSON.stringify(part) === JSON.stringify(list.slice(0, part.length));
 }
 
 const STATES = ['closed', 'killed'] as const;
@@ -100,9 +100,9 @@ async function outcomes(
   damages: (content: Buffer) => Iterable<Buffer>,
 ): Promise<ReadonlyMap<Outcome, number>> {
   const counts = new Map<Outcome, number>();
-  const path = kept[file];
-  for (const damaged of damages(kept[state].get(path) ?? Buffer.alloc(0))) {
-    const outcome = await outcomeOf(new Map([...kept[state], [path, damaged]]));
+  const path = saved[file];
+  for (const damaged of damages(saved[state].get(path) ?? Buffer.alloc(0))) {
+    const outcome = await outcomeOf(new Map([...saved[state], [path, damaged]]));
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   }
   return counts;

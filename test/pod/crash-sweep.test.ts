@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sim, startSim } from '../../src/sim/index.ts';
-import { spoiled } from '../store/faulty-files.ts';
+import { withChanges } from '../store/faulty-files.ts';
 import { createScenario, longAnswerScenario } from './crash/scenarios.ts';
 import { lossySweep } from './crash/lossy-sweep.ts';
 import { withoutReceipts } from './crash/without-receipts.ts';
@@ -49,7 +49,7 @@ describe('a pod whose power is cut while it is being created', () => {
       const share = LIVES === 0 ? 0.15 : 1;
       const swept = await lossySweep({
         url: sim.url,
-        life: createScenario,
+        scenario: createScenario,
         seed,
         share,
         ...(survival && { survival }),
@@ -66,7 +66,12 @@ describe('a pod whose power is cut while it is being created', () => {
 describe('a pod whose power is cut during a very long answer', () => {
   it('never reuses the number of an event', { timeout: PATIENCE_MS }, async () => {
     const share = LIVES === 0 ? 0.04 : 1;
-    const { points, problems } = await lossySweep({ url: sim.url, life: longAnswerScenario, seed: 7, share });
+    const { points, problems } = await lossySweep({
+      url: sim.url,
+      scenario: longAnswerScenario,
+      seed: 7,
+      share,
+    });
     expect(problems).toEqual([]);
     expect(points).toBeGreaterThan(2);
     console.log(
@@ -86,7 +91,7 @@ describe('the sweep detects', () => {
   });
 
   it('a disk that acknowledges writes that it has not made', { timeout: PATIENCE_MS }, async () => {
-    const plant = (files: Parameters<typeof spoiled>[0]) => spoiled(files, { sync: nothing });
+    const plant = (files: Parameters<typeof withChanges>[0]) => withChanges(files, { sync: nothing });
     const { problems } = await lossySweep({ ...some, url: sim.url, survival: SYNCED, plant });
     expect(problems.join('\n')).toMatch(/recorded 0 times|is gone|fails with|no longer open|instead of/);
   });

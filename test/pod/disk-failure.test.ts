@@ -24,19 +24,19 @@ class FailingDisk {
   readonly disk = new FaultyFiles();
   readonly files: Files;
   /** How many bytes an append writes before it fails. */
-  room = 0;
+  freeBytes = 0;
   #failing:
     | { readonly fault: Fault; readonly operations: readonly Operation[]; readonly path: RegExp }
     | undefined;
 
   constructor() {
-    const sound = filesOf(this.disk, new Set());
+    const working = filesOf(this.disk, new Set());
     const opened = (path: string, file: OpenFile): OpenFile => ({
       ...file,
       append: (bytes) => {
-        if (this.#fails('append', path) && this.room > 0) {
-          const part = bytes.subarray(0, Math.min(this.room, bytes.length - 1));
-          this.room = 0;
+        if (this.#fails('append', path) && this.freeBytes > 0) {
+          const part = bytes.subarray(0, Math.min(this.freeBytes, bytes.length - 1));
+          this.freeBytes = 0;
           return file.append(part);
         }
         this.#assert('append', path);
@@ -55,10 +55,10 @@ class FailingDisk {
       },
     });
     this.files = {
-      ...sound,
-      openToAppend: (path) => opened(path, sound.openToAppend(path)),
-      openToUpdate: (path) => opened(path, sound.openToUpdate(path)),
-      create: (path) => opened(path, sound.create(path)),
+      ...working,
+      openToAppend: (path) => opened(path, working.openToAppend(path)),
+      openToUpdate: (path) => opened(path, working.openToUpdate(path)),
+      create: (path) => opened(path, working.create(path)),
     };
   }
 
@@ -68,7 +68,7 @@ class FailingDisk {
 
   heal(): void {
     this.#failing = undefined;
-    this.room = 0;
+    this.freeBytes = 0;
   }
 
   #fails(operation: Operation, path: string): boolean {
@@ -166,7 +166,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
       const before = await pod.snapshot();
       const listener = new Listener(pod);
       await listener.joined();
-      disk.room = 40;
+      disk.freeBytes = 40;
       disk.fail(fault, operations, new RegExp(pathPattern.replace('ID', pod.id)));
       const command = { type: 'set-todos', items: [{ content: 'survive', status: 'pending' }] } as const;
       const keyed = { ...ADA, key: 'todos' };

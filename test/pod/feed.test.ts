@@ -9,12 +9,12 @@ interface Fact {
 
 /** Written events in memory, and a feed that publishes them right after. */
 function written(limit = 10_000) {
-  const kept: Numbered<Fact>[] = [];
+  const stored: Numbered<Fact>[] = [];
   const feed = new Feed<Fact>(
     {
       async *read(after) {
         // In small pieces, with event loop turns in between: concurrent events must not be lost or duplicated.
-        const past = kept.filter(({ seq }) => seq > after);
+        const past = stored.filter(({ seq }) => seq > after);
         for (let at = 0; at < past.length; at += 3) {
           await turn();
           yield past.slice(at, at + 3);
@@ -25,11 +25,11 @@ function written(limit = 10_000) {
     limit,
   );
   const publish = (...texts: readonly string[]): void => {
-    const events = texts.map((text, at) => ({ seq: kept.length + at + 1, text }));
-    kept.push(...events);
+    const events = texts.map((text, at) => ({ seq: stored.length + at + 1, text }));
+    stored.push(...events);
     feed.publish(events);
   };
-  return { feed, kept, publish };
+  return { feed, stored, publish };
 }
 
 const never = new AbortController().signal;

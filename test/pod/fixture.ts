@@ -126,9 +126,9 @@ export class Listener {
   }
 
   /** Resolves with the first matching event, past or future. */
-  async waitFor(fits: (event: PodEvent) => boolean): Promise<PodEvent> {
+  async waitFor(matches: (event: PodEvent) => boolean): Promise<PodEvent> {
     for (;;) {
-      const found = this.events.find(fits);
+      const found = this.events.find(matches);
       if (found !== undefined) return found;
       await this.#next();
     }

@@ -41,7 +41,7 @@ const turn = (...names: readonly string[]) => ({
   parts: names.map((name, at) => ({ toolCall: { name, arguments: { n: at + 1 } } })),
 });
 const approve = async (pod: Pod, title: string): Promise<void> => {
-  const approval = (await pod.snapshot()).approvals.find((asked) => asked.title === title);
+  const approval = (await pod.snapshot()).approvals.find((pending) => pending.title === title);
   if (approval === undefined) throw new Error(`there is no approval for ${title}`);
   await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
 };

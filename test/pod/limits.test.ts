@@ -160,9 +160,11 @@ describe('a closed pod', () => {
       await pod.handle({ type: 'close' });
       const listener = new Listener(pod, 0);
       await listener.waitForType('closed');
-      const begun = listener.events.flatMap((event) => (event.type === 'run-start' ? [event.runId] : []));
+      const startedRuns = listener.events.flatMap((event) =>
+        event.type === 'run-start' ? [event.runId] : [],
+      );
       const runId = await outcome;
-      expect(begun).toEqual(runId === 'refused' ? [] : [runId]);
+      expect(startedRuns).toEqual(runId === 'refused' ? [] : [runId]);
       const { state } = await pod.snapshot();
       if (state !== 'idle')
         await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');

@@ -66,10 +66,10 @@ describe('a feed on disk', () => {
     second.abandon();
     const third = await open();
     expect([third.isClean, third.lastSeq]).toEqual([false, 40]);
-    const kept = textsOf(records(third.firstSeq, 40));
-    expect(await all(third.read(third.firstSeq - 1))).toEqual(kept);
-    expect(await third.tail(12)).toEqual(kept.slice(-12));
-    expect(await third.tail(1000)).toEqual(kept);
+    const expected = textsOf(records(third.firstSeq, 40));
+    expect(await all(third.read(third.firstSeq - 1))).toEqual(expected);
+    expect(await third.tail(12)).toEqual(expected.slice(-12));
+    expect(await third.tail(1000)).toEqual(expected);
     expect(await third.tail(0)).toEqual([]);
     await third.close();
   });
@@ -149,13 +149,13 @@ describe('a feed on disk', () => {
     ['EROFS', 'denied', 'read-only'],
     ['EIO', 'overloaded', 'input/output error'],
   ] as const)('says at once why it cannot write when the disk fails with %s', async (fault, code, words) => {
-    for (const room of [0, 10, 150]) {
+    for (const freeBytes of [0, 10, 150]) {
       for (const before of [0, 3, 7]) {
         const faulty = new FaultyFiles();
         const files = faulty;
         const feed = await openSegments(HOME, { ...SMALL, files });
         feed.append(records(1, before));
-        faulty.full = { fault, room };
+        faulty.full = { fault, freeBytes };
         const attempt = () => feed.append(records(before + 1, before + 20));
         expect(attempt).toThrow(words);
         expect(attempt).toThrow(expect.objectContaining({ code }));
@@ -382,7 +382,7 @@ class PowerCutFixture {
     { after, survival }: { readonly after: number; readonly survival: Survival },
   ): Promise<void> {
     const before = this.#events;
-    const kept = before.filter(({ seq }) => seq >= this.#feed.firstSeq);
+    const expected = before.filter(({ seq }) => seq >= this.#feed.firstSeq);
     const wasClean = this.#feed.isClean;
     this.#faulty.cutAt = this.#faulty.operations.length + after;
     const isDone = await this.take(next).then(
@@ -401,21 +401,21 @@ class PowerCutFixture {
     if (isClean) expect(lastSeq).toBeGreaterThanOrEqual(this.#publishedSeq);
     // It is not clean, so the opener knows that events may be lost.
     else this.#publishedSeq = Math.min(this.#publishedSeq, lastSeq);
-    if (wasClean && next.do === 'kill') expect([isClean, found]).toEqual([true, textsOf(kept)]);
+    if (wasClean && next.do === 'kill') expect([isClean, found]).toEqual([true, textsOf(expected)]);
     // As the pod does: a number that may have been published is never reused.
     this.#nextSeq = Math.max(this.#nextSeq, lastSeq + 1);
   }
 
   async check(): Promise<void> {
     const { firstSeq, lastSeq } = this.#feed;
-    const kept = this.#events.filter(({ seq }) => seq >= firstSeq);
-    expect(await all(this.#feed.read(firstSeq - 1))).toEqual(textsOf(kept));
-    expect(lastSeq).toBeGreaterThanOrEqual(kept.at(-1)?.seq ?? firstSeq - 1);
-    expect(await this.#feed.tail(7)).toEqual(textsOf(kept.slice(-7)));
+    const expected = this.#events.filter(({ seq }) => seq >= firstSeq);
+    expect(await all(this.#feed.read(firstSeq - 1))).toEqual(textsOf(expected));
+    expect(lastSeq).toBeGreaterThanOrEqual(expected.at(-1)?.seq ?? firstSeq - 1);
+    expect(await this.#feed.tail(7)).toEqual(textsOf(expected.slice(-7)));
     for (const after of [firstSeq, Math.floor((firstSeq + lastSeq) / 2), lastSeq - 1, lastSeq]) {
       if (after < firstSeq - 1) continue;
-      expect(await all(this.#feed.read(after))).toEqual(textsOf(kept.filter(({ seq }) => seq > after)));
-      expect(await this.#feed.has(after)).toBe(kept.some(({ seq }) => seq === after));
+      expect(await all(this.#feed.read(after))).toEqual(textsOf(expected.filter(({ seq }) => seq > after)));
+      expect(await this.#feed.has(after)).toBe(expected.some(({ seq }) => seq === after));
     }
     if (firstSeq > 1)
       await expect(all(this.#feed.read(firstSeq - 2))).rejects.toMatchObject({ code: 'not-found' });
@@ -439,11 +439,11 @@ class PowerCutFixture {
     await this.#feed.close();
     const { firstSeq, lastSeq } = this.#feed;
     const operations = this.#faulty.operations.length;
-    const isThere = this.#faulty.list(HOME).length > 0;
+    const hasFiles = this.#faulty.list(HOME).length > 0;
     await this.#reopen();
     expect(this.#faulty.operations.length).toBe(operations);
-    expect(this.#feed.isClean).toBe(isThere);
-    if (isThere) expect([this.#feed.firstSeq, this.#feed.lastSeq]).toEqual([firstSeq, lastSeq]);
+    expect(this.#feed.isClean).toBe(hasFiles);
+    if (hasFiles) expect([this.#feed.firstSeq, this.#feed.lastSeq]).toEqual([firstSeq, lastSeq]);
   }
 
   async #reopen(): Promise<void> {

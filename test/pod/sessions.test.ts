@@ -7,9 +7,9 @@ import { promptCommand, scratch, hostFixture } from './fixture.ts';
 test('listing without a host returns the same rows in the same order', async () => {
   const { host, directory, cwd } = await hostFixture([{ parts: [{ text: 'Hello.' }] }]);
   const first = await host.create({ cwd, settings: { name: 'first' } });
-  const gone = await host.create({ cwd, settings: { name: 'gone' } });
+  const deleted = await host.create({ cwd, settings: { name: 'gone' } });
   await host.create({ cwd, settings: { name: 'second' } });
-  await host.delete(gone.id);
+  await host.delete(deleted.id);
   await first.handle(promptCommand('Hi'));
   for await (const watched of first.watch({ after: 0 }))
     if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'run-end')) break;

@@ -103,7 +103,7 @@ async function watched(pod: Pod): Promise<readonly PodEvent[]> {
 }
 
 /** What a session file records: without turns that produced no answer, and without the name of a provider's failure. */
-function kept({ turn: _, lastRun, ...rest }: Snapshot) {
+function persistedPart({ turn: _, lastRun, ...rest }: Snapshot) {
   return { ...rest, lastRun: lastRun && runEndData(lastRun.runId, lastRun.outcome) };
 }
 
@@ -112,7 +112,7 @@ function expectSums(events: readonly PodEvent[], snapshots: readonly Snapshot[])
 }
 
 /** Ends what is pending and running. */
-async function calm(pod: Pod): Promise<void> {
+async function waitUntilIdle(pod: Pod): Promise<void> {
   await attempt(pod, { type: 'clear-queue' });
   await attempt(pod, { type: 'cancel' });
   await attempt(pod, { type: 'abort-shell' });
@@ -142,7 +142,7 @@ describe('a snapshot', () => {
           }
           late.push(new Listener(pod));
         }
-        await calm(pod);
+        await waitUntilIdle(pod);
         const end = await pod.snapshot();
         snapshots.push(end);
         for (const listener of [early, ...late]) while (listener.lastSeq < end.seq) await turns(1);
@@ -199,13 +199,13 @@ describe('a snapshot', () => {
           const again = next.pod(pod.id);
           const end = await again.snapshot();
           const events = await watched(again);
-          expect(kept(end)).toEqual(kept(sumOf(events, end)));
+          expect(persistedPart(end)).toEqual(persistedPart(sumOf(events, end)));
           if (copy === undefined) {
             expect(events.slice(0, watchedEvents.length)).toEqual(watchedEvents);
             host = next;
           } else {
             await next.shutdown();
-            await calm(pod);
+            await waitUntilIdle(pod);
           }
         },
       ),

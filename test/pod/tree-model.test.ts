@@ -11,12 +11,12 @@ import { agentsOn, Listener, promptCommand, scratch } from './fixture.ts';
 const RUNS = Number(process.env.POLYPOD_TREES ?? 12);
 
 /** The messages up to an entry, and the entries on the path to it. */
-interface Moment {
+interface TreeState {
   readonly items: readonly Item[];
   readonly way: readonly string[];
 }
 
-const START: Moment = { items: [], way: [] };
+const START: TreeState = { items: [], way: [] };
 
 const messageItem = (role: 'user' | 'assistant', text: string): Item => ({
   type: 'message',
@@ -28,10 +28,10 @@ const messageItem = (role: 'user' | 'assistant', text: string): Item => ({
 class PlainPod {
   id: string;
   seq = 0;
-  now: Moment = START;
+  now: TreeState = START;
   name: string | undefined;
   thinking: string | undefined;
-  readonly moments = new Map<string, Moment>();
+  readonly moments = new Map<string, TreeState>();
 
   constructor(id: string) {
     this.id = id;
@@ -49,7 +49,7 @@ class PlainPod {
     return ids[at % ids.length] ?? 'root';
   }
 
-  at(entryId: string): Moment {
+  at(entryId: string): TreeState {
     return this.moments.get(entryId) ?? START;
   }
 }
@@ -136,10 +136,10 @@ class PodAndModel {
     const { id } = await this.host.fork(from.id, { entryId });
     this.plain = new PlainPod(id);
     this.pods.push(this.plain);
-    const moment = from.at(entryId);
-    this.plain.now = moment;
+    const state = from.at(entryId);
+    this.plain.now = state;
     this.plain.thinking = from.thinking;
-    for (const one of moment.way) this.plain.moments.set(one, from.at(one));
+    for (const one of state.way) this.plain.moments.set(one, from.at(one));
     this.plain.seq = (await this.pod.snapshot()).seq;
   }
 

@@ -16,17 +16,17 @@ it('stores each rule once, the newest first', async () => {
     one.save(BUILD, { owner: 'ci' }, '/p'),
   ]);
   await other.save(TEST, 'local', '/p');
-  for (const kept of [one, other, await SavedRules.open(file)])
-    expect(kept.rulesFor('local', '/p')).toEqual([TEST, BUILD]);
+  for (const savedRules of [one, other, await SavedRules.open(file)])
+    expect(savedRules.rulesFor('local', '/p')).toEqual([TEST, BUILD]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
 it('applies a rule to the user who created it, in its directory and below', async () => {
   const file = join(temporaryDirectory(), 'rules.json');
-  const kept = await SavedRules.open(file);
-  await kept.save(TEST, { owner: 'ci' }, '/p/one');
-  expect(kept.rulesFor({ owner: 'ci' }, '/p/one')).toEqual([TEST]);
-  expect(kept.rulesFor({ owner: 'ci' }, '/p/one/deep')).toEqual([TEST]);
+  const savedRules = await SavedRules.open(file);
+  await savedRules.save(TEST, { owner: 'ci' }, '/p/one');
+  expect(savedRules.rulesFor({ owner: 'ci' }, '/p/one')).toEqual([TEST]);
+  expect(savedRules.rulesFor({ owner: 'ci' }, '/p/one/deep')).toEqual([TEST]);
   for (const [person, directory] of [
     ['local', '/p/one'],
     [{ owner: 'web' }, '/p/one'],
@@ -34,29 +34,29 @@ it('applies a rule to the user who created it, in its directory and below', asyn
     [{ owner: 'ci' }, '/p/one-more'],
     [{ owner: 'ci' }, '/p'],
   ] as const)
-    expect(kept.rulesFor(person, directory)).toEqual([]);
+    expect(savedRules.rulesFor(person, directory)).toEqual([]);
 });
 
 it('migrates a file of version 1: the rules belong to the local user everywhere, and a copy is kept', async () => {
   const file = join(temporaryDirectory(), 'rules.json');
   writeFileSync(file, JSON.stringify([TEST]), { mode: 0o600 });
-  const kept = await SavedRules.open(file);
-  expect(kept.rulesFor('local', '/anywhere')).toEqual([TEST]);
-  expect(kept.rulesFor({ owner: 'ci' }, '/anywhere')).toEqual([]);
-  await kept.save(BUILD, 'local', '/p');
-  expect(kept.rulesFor('local', '/p')).toEqual([BUILD, TEST]);
+  const savedRules = await SavedRules.open(file);
+  expect(savedRules.rulesFor('local', '/anywhere')).toEqual([TEST]);
+  expect(savedRules.rulesFor({ owner: 'ci' }, '/anywhere')).toEqual([]);
+  await savedRules.save(BUILD, 'local', '/p');
+  expect(savedRules.rulesFor('local', '/p')).toEqual([BUILD, TEST]);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 2 });
   expect(JSON.parse(readFileSync(`${file}.v1`, 'utf8'))).toEqual([TEST]);
 });
 
 it('detects a rule that another process removed', async () => {
   const file = join(temporaryDirectory(), 'rules.json');
-  const kept = await SavedRules.open(file);
-  const { id } = await kept.save(TEST, 'local', '/p');
-  await kept.save(BUILD, 'local', '/p');
+  const savedRules = await SavedRules.open(file);
+  const { id } = await savedRules.save(TEST, 'local', '/p');
+  await savedRules.save(BUILD, 'local', '/p');
   await expect(removeRules(file, [id, 'nothing'])).rejects.toThrow('there is no rule "nothing"');
   expect(await removeRules(file, [id])).toMatchObject([{ id, rule: TEST }]);
-  expect(kept.rulesFor('local', '/p')).toEqual([BUILD]);
+  expect(savedRules.rulesFor('local', '/p')).toEqual([BUILD]);
 });
 
 it('reports the problems of an edited file and does not change it', async () => {

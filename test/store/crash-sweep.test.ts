@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spoiled } from './faulty-files.ts';
+import { withChanges } from './faulty-files.ts';
 import { type Scenario, sweep } from './sweep.ts';
 
 /** The number of random scenarios: thousands by hand, a few on every change. */
@@ -54,14 +54,14 @@ describe('the sweep finds', () => {
 
   it('a missing sync of the file', async () => {
     const { problems } = await sweep({ steps, survival: { ...survival, names: true } }, (files) =>
-      spoiled(files, { sync: nothing }),
+      withChanges(files, { sync: nothing }),
     );
     expect(problems.join()).toContain('were promised');
   });
 
   it('a missing sync of the directory', async () => {
     const { problems } = await sweep({ steps, survival }, (files) =>
-      spoiled(files, { syncDirectory: nothing }),
+      withChanges(files, { syncDirectory: nothing }),
     );
     expect(problems.join()).toContain('were promised');
   });

@@ -31,7 +31,7 @@ describe('createFeedNow', () => {
 
   it('leaves no file behind if the disk is full', () => {
     const files = new FaultyFiles();
-    files.full = { fault: 'ENOSPC', room: 20 };
+    files.full = { fault: 'ENOSPC', freeBytes: 20 };
     const begin = () => createFeedNow('/feeds/one.jsonl', { sessionId: 's1', firstSeq: 1, files });
     expect(begin).toThrow(expect.objectContaining({ code: 'overloaded' }));
     expect(files.list('/feeds')).toEqual([]);

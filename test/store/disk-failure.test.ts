@@ -14,11 +14,11 @@ const FAULTS = [
 describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   it('rejects pending and later appends with one clear error, and loses no earlier records', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.nat({ max: 80 }), fc.boolean(), async (room, isStuck) => {
+      fc.asyncProperty(fc.nat({ max: 80 }), fc.boolean(), async (freeBytes, isStuck) => {
         const files = new FaultyFiles();
         const log = await openLog(PATH, { ...KIND, files });
         await log.append(['{"n":1}'], true);
-        files.full = { fault, room };
+        files.full = { fault, freeBytes };
         if (isStuck) files.truncateFault = fault;
         const outcomes = await Promise.allSettled([
           log.append(['{"n":2}', '{"n":3}'], true),
@@ -45,7 +45,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   it('cannot be reopened until the cause is fixed', async () => {
     const files = new FaultyFiles();
     const log = await openLog(PATH, { ...KIND, files });
-    files.full = { fault, room: 3 };
+    files.full = { fault, freeBytes: 3 };
     files.truncateFault = fault;
     await expect(log.append(['{"n":1}'], true)).rejects.toThrow(words);
     await expect(log.reopen()).rejects.toThrow(words);
@@ -76,7 +76,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
 
   it('fails to create a new log and leaves no file behind', async () => {
     const files = new FaultyFiles();
-    files.full = { fault, room: 10 };
+    files.full = { fault, freeBytes: 10 };
     await expect(openLog(PATH, { ...KIND, files })).rejects.toMatchObject({ code });
     expect(files.list('/logs')).toEqual([]);
   });

@@ -40,7 +40,7 @@ export class FaultyFiles implements Files {
   /** The power is cut instead of the operation with this number, the first being 0. */
   cutAt = Number.POSITIVE_INFINITY;
   /** Fails appends with this error after this many bytes, until it is unset. */
-  full: { readonly fault: Fault; room: number } | undefined;
+  full: { readonly fault: Fault; freeBytes: number } | undefined;
   /** Fails syncs of files; as on Linux, the pages are marked clean afterwards. */
   syncFault: Fault | undefined;
   /** Fails truncation, so that a failed append cannot be undone. */
@@ -193,9 +193,9 @@ export class FaultyFiles implements Files {
 
   #append(inode: Inode, bytes: Uint8Array): number {
     this.#step('append');
-    if (this.full?.room === 0) throw systemError(this.full.fault);
-    const count = Math.min(bytes.length, this.mostBytes, this.full?.room ?? bytes.length);
-    if (this.full !== undefined) this.full.room -= count;
+    if (this.full?.freeBytes === 0) throw systemError(this.full.fault);
+    const count = Math.min(bytes.length, this.mostBytes, this.full?.freeBytes ?? bytes.length);
+    if (this.full !== undefined) this.full.freeBytes -= count;
     const from = inode.content.length;
     inode.content = Buffer.concat([inode.content, bytes.subarray(0, count)]);
     inode.dirty.push([from, from + count]);
@@ -235,16 +235,16 @@ export class FaultyFiles implements Files {
 }
 
 /** Replaces some operations, to inject defects. */
-export function spoiled(
+export function withChanges(
   files: Files,
   changes: { readonly sync?: () => Promise<void>; readonly syncDirectory?: () => Promise<void> },
 ): Files {
-  const spoil = (file: OpenFile): OpenFile => ({ ...file, ...(changes.sync && { sync: changes.sync }) });
+  const change = (file: OpenFile): OpenFile => ({ ...file, ...(changes.sync && { sync: changes.sync }) });
   return {
-    openToRead: (path) => spoil(files.openToRead(path)),
-    openToAppend: (path) => spoil(files.openToAppend(path)),
-    openToUpdate: (path) => spoil(files.openToUpdate(path)),
-    create: (path) => spoil(files.create(path)),
+    openToRead: (path) => change(files.openToRead(path)),
+    openToAppend: (path) => change(files.openToAppend(path)),
+    openToUpdate: (path) => change(files.openToUpdate(path)),
+    create: (path) => change(files.create(path)),
     stat: (path) => files.stat(path),
     readText: (path) => files.readText(path),
     rename: (from, to) => files.rename(from, to),

@@ -42,7 +42,7 @@ describe('a feed', () => {
   });
 
   it('is the complete old file or the new one after a power cut at any point of a rotation', async () => {
-    const live = async (files: FaultyFiles, cutAfter: number): Promise<boolean> => {
+    const writeUntilCut = async (files: FaultyFiles, cutAfter: number): Promise<boolean> => {
       const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 1, files });
       await feed.log.append(['{"seq":1}', '{"seq":2}'], true);
       files.cutAt = files.operations.length + cutAfter;
@@ -58,7 +58,7 @@ describe('a feed', () => {
     for (let cut = 0, isOver = false; !isOver; cut += 1) {
       for (const names of [true, false]) {
         const files = new FaultyFiles();
-        isOver = await live(files, cut);
+        isOver = await writeUntilCut(files, cut);
         const after = files.afterPowerCut({ torn: 0.5, zeros: false, names });
         const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 99, files: after });
         const texts = await textsOf(after, PATH, { from: feed.log.start, to: feed.log.end });
@@ -72,7 +72,7 @@ describe('a feed', () => {
     const files = new FaultyFiles();
     const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 1, files });
     await feed.log.append(['{"seq":1}'], true);
-    files.full = { fault: 'ENOSPC', room: 20 };
+    files.full = { fault: 'ENOSPC', freeBytes: 20 };
     await expect(feed.rotate(2)).rejects.toMatchObject({ code: 'overloaded' });
     files.full = undefined;
     await feed.log.append(['{"seq":2}'], true);

@@ -88,8 +88,8 @@ class ChildProgram {
     });
   }
 
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => (this.#onLine = resolve));
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => (this.#onLine = resolve));
   }
 
   /** The highest acknowledged record count. */
@@ -205,6 +205,6 @@ function leaveDeadOwner(path: string): void {
   writeFileSync(file, JSON.stringify({ ...lock.owner, startedAt: '1' }));
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -24,7 +24,7 @@ export interface Ledger {
 }
 
 /** Opens the log, appends step by step and closes it; returns early at a power cut. */
-export async function live(files: Files, steps: readonly Step[], ledger: Ledger): Promise<void> {
+export async function runSteps(files: Files, steps: readonly Step[], ledger: Ledger): Promise<void> {
   try {
     const log = await openLog(PATH, { ...KIND, files });
     for (const step of steps) await take(log, step, ledger);
@@ -80,20 +80,20 @@ export async function sweep(
   { steps, survival }: Scenario,
   plant: (files: Files) => Files = (files) => files,
 ): Promise<{ readonly points: number; readonly problems: readonly string[] }> {
-  const whole = new FaultyFiles();
-  await live(plant(whole), steps, { appended: [], promised: 0 });
-  const points = whole.operations.length + 1;
+  const uninterrupted = new FaultyFiles();
+  await runSteps(plant(uninterrupted), steps, { appended: [], promised: 0 });
+  const points = uninterrupted.operations.length + 1;
   const problems: string[] = [];
   for (let cut = 0; cut < points; cut += 1) {
     const ledger: Ledger = { appended: [], promised: 0 };
     const first = new FaultyFiles();
     first.cutAt = cut;
-    await live(plant(first), steps, ledger);
+    await runSteps(plant(first), steps, ledger);
     const second = first.afterPowerCut(survival);
     const report = (problem: string) => problems.push(`cut at ${cut}: ${problem}`);
     (await problemsAfter(plant(second), ledger)).forEach(report);
     second.cutAt = second.operations.length + ((cut * 7) % points);
-    await live(plant(second), steps, ledger);
+    await runSteps(plant(second), steps, ledger);
     (await problemsAfter(plant(second.afterPowerCut(survival)), ledger)).forEach(report);
   }
   return { points, problems };

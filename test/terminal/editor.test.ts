@@ -22,7 +22,7 @@ import { fragment, graphemes } from './samples.ts';
 
 const COMMANDS = ['/help', '/history', '/model'];
 
-const AROUND: EditorContext = {
+const CONTEXT: EditorContext = {
   width: 20,
   complete: (text, cursor): Completion | undefined => {
     const typed = text.slice(0, cursor);
@@ -42,12 +42,12 @@ const AROUND: EditorContext = {
 function after(
   script: string,
   from = newEditor(),
-  around = AROUND,
+  context = CONTEXT,
 ): { state: EditorState; events: EditorEvent[]; shown: string } {
   let state = from;
   const events: EditorEvent[] = [];
   for (const key of script.split(/(<[^>]+>)/).filter((part) => part !== '')) {
-    const updated = updateEditor(state, keyOf(key), around);
+    const updated = updateEditor(state, keyOf(key), context);
     state = updated.state;
     if (updated.event !== undefined) events.push(updated.event);
   }
@@ -60,7 +60,7 @@ function keyOf(part: string): Key {
 }
 
 function paste(text: string, from = newEditor()): EditorState {
-  return updateEditor(from, { type: 'paste', text }, AROUND).state;
+  return updateEditor(from, { type: 'paste', text }, CONTEXT).state;
 }
 
 describe('the input editor', () => {
@@ -170,9 +170,9 @@ describe('the input editor', () => {
 
   it('opens the menu automatically if the completion requests it, and enter submits a complete text', () => {
     const eager: EditorContext = {
-      ...AROUND,
+      ...CONTEXT,
       complete: (text, cursor) => {
-        const found = AROUND.complete(text, cursor);
+        const found = CONTEXT.complete(text, cursor);
         return found && { ...found, eager: true };
       },
     };
@@ -270,7 +270,7 @@ describe('for any keys', () => {
         const style = { width, rows: 50, prompt: '> ', placeholder: '' };
         let state = newEditor(['older']);
         for (const each of pressed) {
-          state = updateEditor(state, each, { ...AROUND, width: textWidth(style) }).state;
+          state = updateEditor(state, each, { ...CONTEXT, width: textWidth(style) }).state;
           const before = graphemes(state.text.slice(0, state.cursor));
           expect(graphemes(state.text).slice(0, before.length)).toEqual(before);
           const { lines, cursor } = renderEditor(state, style);
@@ -292,8 +292,8 @@ describe('for any keys', () => {
         ),
         (pressed) => {
           let state = newEditor();
-          for (const each of pressed) state = updateEditor(state, each, AROUND).state;
-          while (state.undo.length > 0) state = updateEditor(state, chord('ctrl-_'), AROUND).state;
+          for (const each of pressed) state = updateEditor(state, each, CONTEXT).state;
+          while (state.undo.length > 0) state = updateEditor(state, chord('ctrl-_'), CONTEXT).state;
           expect(state.text).toBe('');
         },
       ),

@@ -3,18 +3,18 @@ import { type TodoItem, todoTool } from '../../src/tools/index.ts';
 import { invalidText, toolFixture, outputText } from './fixture.ts';
 
 function listWith(...items: TodoItem[]) {
-  let kept: readonly TodoItem[] = items;
+  let saved: readonly TodoItem[] = items;
   const tool = todoTool({
-    get: () => kept,
+    get: () => saved,
     set: (next) => {
-      kept = next;
+      saved = next;
     },
   });
-  return { tool, kept: () => kept };
+  return { tool, saved: () => saved };
 }
 
 test('a list replaces the previous one', async () => {
-  const { tool, kept } = listWith({ content: 'old', status: 'pending' });
+  const { tool, saved } = listWith({ content: 'old', status: 'pending' });
   const items: TodoItem[] = [
     { content: 'read', status: 'completed' },
     { content: 'write', status: 'in_progress' },
@@ -26,26 +26,26 @@ test('a list replaces the previous one', async () => {
     isError: false,
     details: { todos: items },
   });
-  expect(kept()).toEqual(items);
+  expect(saved()).toEqual(items);
 });
 
 test('only one step is in progress; others become pending', async () => {
-  const { tool, kept } = listWith();
+  const { tool, saved } = listWith();
   const items = ['one', 'two', 'three'].map((content) => ({ content, status: 'in_progress' }));
   const output = await toolFixture().call(tool, { items });
   expect(outputText(output)).toBe(
     '[>] one\n[ ] two\n[ ] three\n[one step can be in_progress; 2 others became pending]',
   );
-  expect(kept().map(({ status }) => status)).toEqual(['in_progress', 'pending', 'pending']);
+  expect(saved().map(({ status }) => status)).toEqual(['in_progress', 'pending', 'pending']);
 });
 
 test('a list can be emptied, and an unchanged list is reported as such', async () => {
-  const { tool, kept } = listWith({ content: 'old', status: 'pending' });
+  const { tool, saved } = listWith({ content: 'old', status: 'pending' });
   expect(outputText(await toolFixture().call(tool, { items: [{ content: 'old', status: 'pending' }] }))).toBe(
     '[ ] old\n[the list is unchanged]',
   );
   expect(outputText(await toolFixture().call(tool, { items: [] }))).toBe('The list is empty.');
-  expect(kept()).toEqual([]);
+  expect(saved()).toEqual([]);
 });
 
 test('an invalid status is rejected by name, and nothing changes', () => {

@@ -37,7 +37,7 @@ export interface WorkerFixture {
   /** The types of all events except the model's stream. */
   eventTypes(): readonly string[];
   /** Resolves with the first matching event, past or future. */
-  waitFor(fits: (event: RunEvent) => boolean): Promise<RunEvent>;
+  waitFor(matches: (event: RunEvent) => boolean): Promise<RunEvent>;
 }
 
 export interface WorkerFixtureOptions extends Partial<Omit<WorkerOptions, 'settings' | 'emit'>> {
@@ -78,9 +78,9 @@ export async function workerFixture(
     sim,
     events,
     eventTypes: () => events.filter(isWorkers).map(({ type }) => type),
-    async waitFor(fits) {
+    async waitFor(matches) {
       for (;;) {
-        const found = events.find(fits);
+        const found = events.find(matches);
         if (found !== undefined) return found;
         await new Promise<void>((resolve) => {
           const wake = (): void => {
@@ -129,7 +129,7 @@ export function tool(
     parallel,
     access: () => [],
     title: ({ text }) => `${name} ${text}`,
-    run: async ({ text }, _around, signal) => textOutput(text, await run(text, signal)),
+    run: async ({ text }, _context, signal) => textOutput(text, await run(text, signal)),
   });
 }
 

@@ -7,7 +7,7 @@ import { never } from './worker.contract.ts';
 const ALLOW: Approval = { decision: 'allow', resolve: async (path) => path };
 
 /** Approvals decided by the test, by the title of the call; `raised` is the order in which they were requested. */
-function people(slow: (title: string) => Promise<void> = async () => {}) {
+function approver(slow: (title: string) => Promise<void> = async () => {}) {
   const raised: string[] = [];
   const withdrawn: string[] = [];
   const answers = new Map<string, (approval: Approval) => void>();
@@ -29,7 +29,7 @@ function people(slow: (title: string) => Promise<void> = async () => {}) {
     raised,
     withdrawn,
     answer: (title: string, approval: Approval = ALLOW) => answers.get(title)?.(approval),
-    async asked(count: number): Promise<void> {
+    async waitForRequests(count: number): Promise<void> {
       while (raised.length < count)
         await new Promise<void>((resolve) => {
           waiting.add(resolve);
@@ -54,7 +54,7 @@ describe('the calls of one turn', () => {
     const first = new Promise<void>((resolve) => {
       judgeFirst = resolve;
     });
-    const { approve, raised, answer, asked } = people(async (title) => {
+    const { approve, raised, answer, waitForRequests } = approver(async (title) => {
       if (title === 'aside aside:1') await first;
       else if (title === 'aside aside:3') judgeFirst();
     });
@@ -67,21 +67,21 @@ describe('the calls of one turn', () => {
       },
     );
     const run = worker.run(userContent('Go'), never());
-    await asked(3);
+    await waitForRequests(3);
     expect(raised).toEqual(['aside aside:1', 'aside aside:2', 'aside aside:3']);
     for (const title of raised) answer(title);
     expect(await run).toEqual({ status: 'finished' });
   });
 
   it('start when they are approved, without waiting for the others', async () => {
-    const { approve, answer, asked } = people();
+    const { approve, answer, waitForRequests } = approver();
     const { worker, events, waitFor } = await workerFixture(
       anthropic,
       [calls('aside:1', 'aside:2', 'aside:3'), textAnswer('Done.')],
       { tools: [aside], approve },
     );
     const run = worker.run(userContent('Go'), never());
-    await asked(3);
+    await waitForRequests(3);
     answer('aside aside:3');
     await waitFor((event) => event.type === 'tool-end');
     answer('aside aside:1', { decision: 'deny', reason: 'Not now.' });
@@ -100,7 +100,7 @@ describe('the calls of one turn', () => {
   });
 
   it('that are not parallel run in call order, each after the previous one has ended', async () => {
-    const { approve, answer, asked } = people();
+    const { approve, answer, waitForRequests } = approver();
     const held = gate('held');
     const { worker, events, waitFor } = await workerFixture(
       anthropic,
@@ -108,7 +108,7 @@ describe('the calls of one turn', () => {
       { tools: [alone, aside, held.tool], approve },
     );
     const run = worker.run(userContent('Go'), never());
-    await asked(4);
+    await waitForRequests(4);
     answer('alone alone:3');
     answer('aside aside:4');
     answer('alone alone:1');
@@ -124,7 +124,7 @@ describe('the calls of one turn', () => {
   });
 
   it('are not started during a pause, and none runs twice after it', async () => {
-    const { approve, raised, answer, asked } = people();
+    const { approve, raised, answer, waitForRequests } = approver();
     const { worker, events, waitFor } = await workerFixture(
       anthropic,
       [calls('alone:1', 'alone:2'), textAnswer('Done.')],
@@ -134,7 +134,7 @@ describe('the calls of one turn', () => {
       },
     );
     const run = worker.run(userContent('Go'), never());
-    await asked(2);
+    await waitForRequests(2);
     answer('alone alone:1');
     await waitFor((event) => event.type === 'tool-end');
     worker.pause();
@@ -147,7 +147,7 @@ describe('the calls of one turn', () => {
   });
 
   it('keep their results when a paused run is abandoned', async () => {
-    const { approve, answer, asked } = people();
+    const { approve, answer, waitForRequests } = approver();
     const { worker, waitFor } = await workerFixture(
       anthropic,
       [calls('alone:1', 'alone:2'), textAnswer('Done.')],
@@ -157,7 +157,7 @@ describe('the calls of one turn', () => {
       },
     );
     const run = worker.run(userContent('Go'), never());
-    await asked(2);
+    await waitForRequests(2);
     answer('alone alone:1');
     await waitFor((event) => event.type === 'tool-end');
     answer('alone alone:2', { decision: 'pause' });
@@ -170,7 +170,7 @@ describe('the calls of one turn', () => {
   });
 
   it('are stopped with the run, and pending approvals are withdrawn', async () => {
-    const { approve, withdrawn, answer, asked } = people();
+    const { approve, withdrawn, answer, waitForRequests } = approver();
     const held = gate('held');
     const { worker } = await workerFixture(anthropic, [calls('held:1', 'alone:2')], {
       tools: [alone, held.tool],
@@ -178,7 +178,7 @@ describe('the calls of one turn', () => {
     });
     const cancel = new AbortController();
     const run = worker.run(userContent('Go'), cancel.signal);
-    await asked(2);
+    await waitForRequests(2);
     answer('held held:1');
     await held.started;
     cancel.abort();
@@ -188,7 +188,7 @@ describe('the calls of one turn', () => {
   });
 
   it('are skipped for an immediate steering message, also while approvals are pending', async () => {
-    const { approve, withdrawn, answer, asked } = people();
+    const { approve, withdrawn, answer, waitForRequests } = approver();
     const { worker, waitFor } = await workerFixture(
       anthropic,
       [calls('alone:1', 'alone:2'), textAnswer('Done.')],
@@ -199,7 +199,7 @@ describe('the calls of one turn', () => {
     );
     worker.inbox.modes = { ...worker.inbox.modes, interrupt: 'immediate' };
     const run = worker.run(userContent('Go'), never());
-    await asked(2);
+    await waitForRequests(2);
     worker.inbox.steer(userContent('Stop that'));
     answer('alone alone:1');
     await waitFor(startOf('alone alone:1'));
@@ -212,7 +212,7 @@ describe('the calls of one turn', () => {
   });
 
   it('are stopped when the process ends, and pending approvals stay open', async () => {
-    const { approve, withdrawn, answer, asked } = people();
+    const { approve, withdrawn, answer, waitForRequests } = approver();
     const held = gate('held');
     const { worker, events } = await workerFixture(anthropic, [calls('held:1', 'alone:2')], {
       tools: [alone, held.tool],
@@ -221,7 +221,7 @@ describe('the calls of one turn', () => {
       items: [],
     });
     void worker.run(userContent('Go'), never());
-    await asked(2);
+    await waitForRequests(2);
     answer('held held:1');
     await held.started;
     await worker.halt();

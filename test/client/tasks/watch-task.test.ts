@@ -71,9 +71,9 @@ describe('watching a task', () => {
     const { door, key } = await tasksFixture([LONG]);
     const direct = clientOf({ url: door().url, key: key() });
     const { taskId } = await direct.submit(taskRequest());
-    const whole = await watched(direct, taskId);
-    expect(typesIn(whole)).toEqual(new Set(['event', 'status']));
-    const expected = eventsIn(whole);
+    const uninterrupted = await watched(direct, taskId);
+    expect(typesIn(uninterrupted)).toEqual(new Set(['event', 'status']));
+    const expected = eventsIn(uninterrupted);
     expect(expected.length).toBeGreaterThan(100);
     const proxy = await cuttingProxy(() => door().port);
     const cut = clientOf({ url: proxy.url, key: key() });

@@ -18,7 +18,7 @@ export interface LineSequence {
   readonly from: { readonly lowest: number; highest: number };
   readonly lines: DoorLine[];
   /** Approval requests outside the numbered lines, in order, and how many were cancelled. */
-  readonly asked?: string[];
+  readonly approvalRequests?: string[];
   withdrawn?: number;
   /** The initial state of the session, if the protocol sends it. */
   readonly snapshot?: JsonLine;
@@ -76,9 +76,9 @@ export interface ClientOptions {
 }
 
 /** Runs an action. If the connection breaks, its outcome is unknown. */
-export async function outcomeOf(act: () => Promise<boolean>): Promise<Outcome> {
+export async function outcomeOf(action: () => Promise<boolean>): Promise<Outcome> {
   try {
-    return (await act()) ? 'accepted' : 'refused';
+    return (await action()) ? 'accepted' : 'refused';
   } catch (thrown) {
     if (thrown instanceof Error && /no answer/.test(thrown.message)) throw thrown;
     return 'unknown';

@@ -78,8 +78,8 @@ export class HldClient implements DoorClient {
 
   decide = async (decision: 'approve' | 'deny'): Promise<Outcome> =>
     outcomeOf(async () => {
-      const asked = await this.#request('fetchApprovals', { session_id: this.#pod });
-      const [approval] = arrayOf(objectOf(asked.result).approvals).map(objectOf);
+      const pending = await this.#request('fetchApprovals', { session_id: this.#pod });
+      const [approval] = arrayOf(objectOf(pending.result).approvals).map(objectOf);
       if (approval === undefined) return false;
       const params = {
         approval_id: approval.id,

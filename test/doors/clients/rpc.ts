@@ -35,7 +35,7 @@ export class RpcClient implements DoorClient {
     this.#dialogs.clear();
     const link = this.wire === 'rpc' ? await this.#dial() : this.#spawn();
     this.#link = link;
-    const sequence: LineSequence = { from: { lowest, highest: Infinity }, lines: [], asked: [] };
+    const sequence: LineSequence = { from: { lowest, highest: Infinity }, lines: [], approvalRequests: [] };
     this.sequences.push(sequence);
     link.onLine = (line) => {
       if (link === this.#link) this.#take(line, sequence);
@@ -138,7 +138,7 @@ export class RpcClient implements DoorClient {
   #question(id: string, method: string, line: JsonLine, sequence: LineSequence): void {
     if (method === 'select' || method === 'confirm') {
       this.#dialogs.set(id, method);
-      sequence.asked?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
+      sequence.approvalRequests?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
     }
     // Somebody else has decided: nothing waits for a decision any more.
     if (method === 'cancel' && this.#dialogs.delete(stringOf(line.targetId)))

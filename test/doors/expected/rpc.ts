@@ -67,7 +67,7 @@ class RpcEncoder {
         const { callId: id, name } = event;
         this.#add('tool_execution_end', { id, name, text, isError: event.output.isError });
         this.#results.push(id);
-        return this.#whole('toolResult', { role: 'toolResult', id, text });
+        return this.#addMessage('toolResult', { role: 'toolResult', id, text });
       }
       case 'turn-end':
         return this.#endTurn(
@@ -108,10 +108,10 @@ class RpcEncoder {
   #input({ item, origin }: Extract<PodEvent, { type: 'input' }>): void {
     if (item.type !== 'message' || item.role === 'assistant' || origin === 'shell') return;
     this.#openTurn();
-    this.#whole('user', { role: 'user', text: textIn(item.content) });
+    this.#addMessage('user', { role: 'user', text: textIn(item.content) });
   }
 
-  #whole(role: string, message: Readonly<Record<string, unknown>>): void {
+  #addMessage(role: string, message: Readonly<Record<string, unknown>>): void {
     this.#add('message_start', { role });
     this.#add('message_end', message);
     this.#loop?.push(role);
@@ -187,12 +187,12 @@ class RpcEncoder {
     outcome: 'cancelled' | 'failed',
     broken?: Extract<PodEvent, { type: 'llm-end' }>['broken'],
   ): void {
-    const kept = broken?.flatMap((item) => (item.type === 'message' ? [textIn(item.content)] : []));
+    const keptTexts = broken?.flatMap((item) => (item.type === 'message' ? [textIn(item.content)] : []));
     const seen = [...this.#blocks.values()].flatMap(({ kind, text }) =>
       kind === 'text' && text !== '' ? [text] : [],
     );
     this.#wasAborted = outcome === 'cancelled';
-    this.#finish((kept ?? seen).join('\n'), [], outcome === 'cancelled' ? 'aborted' : 'error');
+    this.#finish((keptTexts ?? seen).join('\n'), [], outcome === 'cancelled' ? 'aborted' : 'error');
   }
 
   #finish(text: string, calls: readonly string[], stopReason: string): void {

@@ -17,11 +17,11 @@ export class EventRecorder {
   /** The first matching event of a type, past or future. */
   async waitFor<T extends PodEvent['type']>(
     type: T,
-    fits: (event: EventOf<T>) => boolean = () => true,
+    matches: (event: EventOf<T>) => boolean = () => true,
   ): Promise<EventOf<T>> {
     for (;;) {
       const found = this.events.find(
-        (event): event is EventOf<T> => event.type === type && fits(event as EventOf<T>),
+        (event): event is EventOf<T> => event.type === type && matches(event as EventOf<T>),
       );
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => {

@@ -15,7 +15,7 @@ import { agentsIn, Gates } from './test-agents.ts';
 export interface LossySweep {
   /** The simulator's address. */
   readonly url: string;
-  readonly life?: Scenario;
+  readonly scenario?: Scenario;
   readonly seed: number;
   /** The fraction of the boundaries, 0 to 1, at which the power is cut. */
   readonly share: number;
@@ -80,7 +80,7 @@ class Sweeper {
     readonly boundaries: readonly number[];
     readonly images: readonly Image[];
   }> {
-    const { life = fullScenario, share } = this.#sweep;
+    const { scenario = fullScenario, share } = this.#sweep;
     const gates = new Gates();
     const effectsFile = this.#newEffectsFile('');
     const boundaries: number[] = [];
@@ -92,7 +92,7 @@ class Sweeper {
     const begun = { disk: new FaultyFiles(), directories: new Set<string>(), knowledge: [] };
     const machine = new Machine(begun, effectsFile, cutAt, this.#plant);
     const host = await this.#open(machine.files, effectsFile, gates);
-    await life(host, this.#directory, gates, (known) => machine.knowledge.push(known));
+    await scenario(host, this.#directory, gates, (known) => machine.knowledge.push(known));
     return { boundaries, images: machine.images };
   }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Files } from '../../../src/store/index.ts';
-import { FaultyFiles, spoiled, type Survival } from '../../store/faulty-files.ts';
+import { FaultyFiles, withChanges, type Survival } from '../../store/faulty-files.ts';
 import { watched } from './boundaries.ts';
 import type { Known } from './ledger.ts';
 
@@ -77,7 +77,7 @@ export function copyFiles(from: FaultyFiles, directory: string, to: FaultyFiles)
 
 /** The faulty disk as `Files`, with directories that exist once they were created. */
 export function filesOf(disk: FaultyFiles, directories: Set<string>): Files {
-  const plain = spoiled(disk, {});
+  const plain = withChanges(disk, {});
   return {
     ...plain,
     makeDirectory: (path) => {

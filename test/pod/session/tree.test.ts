@@ -17,7 +17,7 @@ import { summaryItem } from '../../../src/worker/index.ts';
 import { ANSWER, anyItem, counting, HEADER, linesOf, messageItem } from './samples.ts';
 
 /** A session as plain lists: the messages at every entry, copied from its parent. */
-interface Moment {
+interface TreeState {
   readonly parent: string | null;
   readonly items: readonly { readonly item: Item; readonly entryId: string }[];
   readonly model?: string;
@@ -27,16 +27,16 @@ interface Moment {
   readonly name?: string | null;
 }
 
-const START: Moment = { parent: null, items: [], turns: 0 };
+const START: TreeState = { parent: null, items: [], turns: 0 };
 
 /** The tree and the lists, changed together. */
 class TreeAndModel {
   tree = new SessionTree(HEADER, counting());
-  moments = new Map<string, Moment>();
+  moments = new Map<string, TreeState>();
   leaf: string | null = null;
   forks = 0;
 
-  get now(): Moment {
+  get now(): TreeState {
     return (this.leaf === null ? undefined : this.moments.get(this.leaf)) ?? START;
   }
 
@@ -50,7 +50,7 @@ class TreeAndModel {
     return ids[at % ids.length] ?? null;
   }
 
-  append(body: Body, change: (id: string, now: Moment) => Partial<Moment> = () => ({})): void {
+  append(body: Body, change: (id: string, now: TreeState) => Partial<TreeState> = () => ({})): void {
     const { id } = this.tree.append(body);
     const { name: _, ...now } = this.now;
     this.moments.set(id, { ...now, ...change(id, now), parent: this.leaf });

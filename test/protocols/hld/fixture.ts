@@ -159,8 +159,8 @@ export class Client {
   }
 
   /** Waits for the first event that matches, past or future. */
-  waitFor(fits: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
-    return this.until(() => this.events.find(fits));
+  waitFor(matches: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
+    return this.until(() => this.events.find(matches));
   }
 
   /** Waits for a status, or for its detail. */

@@ -21,7 +21,7 @@ export interface Client {
   send(line: string): Promise<void>;
   sendRequest(method: string, params?: object, extras?: object): Promise<void>;
   /** Waits for the first line that matches, past or future, from an index on. */
-  waitFor(fits: (line: Line) => boolean, from?: number): Promise<Line>;
+  waitFor(matches: (line: Line) => boolean, from?: number): Promise<Line>;
   close(): void;
 }
 
@@ -68,9 +68,9 @@ class LineRecorder {
     for (const wake of this.#wakers) wake();
   }
 
-  async waitFor(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+  async waitFor(matches: (line: Line) => boolean, from = 0): Promise<Line> {
     for (;;) {
-      const found = this.received.slice(from).find(fits);
+      const found = this.received.slice(from).find(matches);
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => {
         const wake = (): void => {
@@ -128,8 +128,8 @@ export class SocketClient implements Client {
     return this.send(JSON.stringify({ method, ...(params && { params }), ...extras }));
   }
 
-  waitFor(fits: (line: Line) => boolean, from?: number): Promise<Line> {
-    return this.#recorder.waitFor(fits, from);
+  waitFor(matches: (line: Line) => boolean, from?: number): Promise<Line> {
+    return this.#recorder.waitFor(matches, from);
   }
 
   close(): void {
@@ -172,8 +172,8 @@ export class ProcessClient implements Client {
     return this.send(JSON.stringify({ method, ...(params && { params }), ...extras }));
   }
 
-  waitFor(fits: (line: Line) => boolean, from?: number): Promise<Line> {
-    return this.#recorder.waitFor(fits, from);
+  waitFor(matches: (line: Line) => boolean, from?: number): Promise<Line> {
+    return this.#recorder.waitFor(matches, from);
   }
 
   close(): void {

@@ -11,11 +11,11 @@ describeOnEach((openFixture) => {
     it('is requested from the client, which may allow it once', async () => {
       const { client } = await openFixture([ASK, DONE], { isAsking: true });
       client.send({ type: 'prompt', message: 'go' });
-      const asked = await client.waitFor(({ type }) => type === 'extension_ui_request');
-      expect(asked).toMatchObject({ method: 'select' });
-      expect(asked.title).toContain('touch made');
+      const request = await client.waitFor(({ type }) => type === 'extension_ui_request');
+      expect(request).toMatchObject({ method: 'select' });
+      expect(request.title).toContain('touch made');
       expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
-      client.send({ type: 'extension_ui_response', id: asked.id, value: 'Allow once' });
+      client.send({ type: 'extension_ui_response', id: request.id, value: 'Allow once' });
       await client.quiet();
       expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
         isError: false,

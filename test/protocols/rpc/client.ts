@@ -45,9 +45,9 @@ export class Client {
   }
 
   /** Waits for the first line that matches, past or future, from an index on. */
-  async waitFor(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+  async waitFor(matches: (line: Line) => boolean, from = 0): Promise<Line> {
     for (let at = from; ; ) {
-      const found = this.lines.slice(at).find(fits);
+      const found = this.lines.slice(at).find(matches);
       if (found !== undefined) return found;
       at = Math.max(at, this.lines.length);
       if (this.#end !== undefined) throw new Error(this.#end);

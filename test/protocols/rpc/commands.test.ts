@@ -642,7 +642,7 @@ describeOnEach((openFixture) => {
     });
 
     it('that are done are removed after a delay', async () => {
-      const { client } = await openFixture([], { isHasty: true });
+      const { client } = await openFixture([], { hasShortDelays: true });
       const done = [
         { id: 'phase-1', name: 'A', tasks: [{ id: 'task-1', content: 'x', status: 'completed' }] },
       ];

@@ -28,7 +28,7 @@ export interface RpcFixtureOptions {
   readonly extension?: string;
   readonly emitsTitle?: boolean;
   /** Shortens delays of a minute. */
-  readonly isHasty?: boolean;
+  readonly hasShortDelays?: boolean;
 }
 
 export type OpenRpcFixture = (script: Script, options?: RpcFixtureOptions) => Promise<RpcFixture>;

@@ -34,7 +34,7 @@ export async function inProcessFixture(script: Script, options: RpcFixtureOption
 }
 
 function partsFor(options: RpcFixtureOptions, host: Host, cwd: string): RpcParts {
-  const { rules = [], isHasty = false } = options;
+  const { rules = [], hasShortDelays = false } = options;
   const other = { ...OFFERED, id: 'other', name: 'Other', reasoning: false };
   return {
     host,
@@ -49,7 +49,7 @@ function partsFor(options: RpcFixtureOptions, host: Host, cwd: string): RpcParts
     version: '1.2.3',
     by: 'ada',
     echoErrors: options.echoErrors ?? false,
-    clearTodosAfterMs: isHasty ? 20 : 60_000,
+    clearTodosAfterMs: hasShortDelays ? 20 : 60_000,
     now: () => 1_700_000_000_000,
   };
 }

@@ -28,8 +28,11 @@ function program(
 }
 
 /** A provider that answers with one word, and stores the request headers. */
-async function provider(): Promise<{ readonly url: string; readonly asked: IncomingHttpHeaders[] }> {
-  const asked: IncomingHttpHeaders[] = [];
+async function provider(): Promise<{
+  readonly url: string;
+  readonly receivedHeaders: IncomingHttpHeaders[];
+}> {
+  const receivedHeaders: IncomingHttpHeaders[] = [];
   const answer = [
     { type: 'message_start', message: { id: 'm', model: 'x', usage: { input_tokens: 1 } } },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -39,7 +42,7 @@ async function provider(): Promise<{ readonly url: string; readonly asked: Incom
     { type: 'message_stop' },
   ];
   const server = createServer((request, response) => {
-    asked.push(request.headers);
+    receivedHeaders.push(request.headers);
     request.resume().on('end', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(answer.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join(''));
@@ -47,7 +50,7 @@ async function provider(): Promise<{ readonly url: string; readonly asked: Incom
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, receivedHeaders };
 }
 
 const OFFLINE = ['--model', 'sim/offline', '--no-session'];
@@ -144,7 +147,7 @@ describe('--api-key', () => {
     ['the account of a model that is named by a pattern', ['--models', '*own-mod*'], {}],
     ['the account of the default model', [], { POLYPOD_MODEL: 'mine/x' }],
   ])('works for %s', async (_, args, env) => {
-    const { url, asked } = await provider();
+    const { url, receivedHeaders } = await provider();
     const client = program([...args, '--api-key', 'sk-given', '--no-session'], {
       accounts: {
         mine: { wire: 'anthropic', base_url: url, key_env: 'NO_SUCH_VARIABLE' },
@@ -154,7 +157,7 @@ describe('--api-key', () => {
       env: { ...env, ANTHROPIC_BASE_URL: url },
     });
     await client.run('hi');
-    expect(asked.map((headers) => headers['x-api-key'])).toEqual(['sk-given']);
+    expect(receivedHeaders.map((headers) => headers['x-api-key'])).toEqual(['sk-given']);
     // Programs that the agent runs do not receive it.
     expect(String((await client.get('bash', { command: 'env' })).output)).not.toContain('sk-given');
     const { stderr } = await client.end();

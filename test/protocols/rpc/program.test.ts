@@ -361,9 +361,9 @@ describe('an extension given with -e', () => {
   it('adds commands, and its failures are reported', async () => {
     const program = extended();
     expect(await program.get('prompt', { message: '/name' })).toEqual({ disposition: 'handled' });
-    const asked = await program.waitFor(({ method }) => method === 'input');
-    expect(program.lines.indexOf(asked)).toBeLessThan(program.lines.findIndex(({ id }) => id === 'q1'));
-    program.send({ type: 'extension_ui_response', id: asked.id, value: 'Ada' });
+    const request = await program.waitFor(({ method }) => method === 'input');
+    expect(program.lines.indexOf(request)).toBeLessThan(program.lines.findIndex(({ id }) => id === 'q1'));
+    program.send({ type: 'extension_ui_response', id: request.id, value: 'Ada' });
     expect(await program.waitFor(({ method }) => method === 'notify')).toMatchObject({
       message: 'Hello Ada',
     });

@@ -36,7 +36,7 @@ export async function programFixture(
     HOME: home,
     POLYPOD_CONFIG: configFile,
     ...(options.emitsTitle === true ? { PI_RPC_EMIT_TITLE: '1' } : {}),
-    ...(options.isHasty === true ? { NODE_OPTIONS: `--import=data:text/javascript,${HASTE}` } : {}),
+    ...(options.hasShortDelays === true ? { NODE_OPTIONS: `--import=data:text/javascript,${HASTE}` } : {}),
   });
   const ready = await client.waitFor(({ type }) => type === 'ready');
   client.lines.splice(0);

@@ -7,12 +7,12 @@ import { isObject, type JsonObject, stringOf } from '../../../src/base/index.ts'
 type Check = (value: unknown, at: string) => readonly string[];
 
 const must =
-  (what: string, holds: (value: unknown) => boolean): Check =>
+  (what: string, isValid: (value: unknown) => boolean): Check =>
   (value, at) =>
-    holds(value) ? [] : [`${at} must be ${what}, not ${JSON.stringify(value)}`];
+    isValid(value) ? [] : [`${at} must be ${what}, not ${JSON.stringify(value)}`];
 
 const text = must('text', (value) => typeof value === 'string');
-const whole = must('a whole number', Number.isInteger);
+const integer = must('a whole number', Number.isInteger);
 const number = must('a number', (value) => typeof value === 'number');
 const flag = must('true or false', (value) => typeof value === 'boolean');
 const object = must('an object', isObject);
@@ -61,15 +61,15 @@ const MODEL = fields({
   reasoning: flag,
   input: list(word('text', 'image')),
   cost: COST,
-  contextWindow: whole,
-  maxTokens: whole,
+  contextWindow: integer,
+  maxTokens: integer,
 });
 const USAGE = fields({
-  input: whole,
-  output: whole,
-  cacheRead: whole,
-  cacheWrite: whole,
-  totalTokens: whole,
+  input: integer,
+  output: integer,
+  cacheRead: integer,
+  cacheWrite: integer,
+  totalTokens: integer,
   cost: fields({ total: number, input: number, output: number, cacheRead: number, cacheWrite: number }),
 });
 const SHOWN = kinds('type', { text: fields({ text }), image: fields({ data: text, mimeType: text }) });
@@ -89,7 +89,7 @@ const ASSISTANT = fields(
     model: text,
     usage: USAGE,
     stopReason: word('stop', 'length', 'toolUse', 'error', 'aborted'),
-    timestamp: whole,
+    timestamp: integer,
   },
   { errorMessage: text },
 );
@@ -99,30 +99,30 @@ const TOOL_RESULT = fields({
   toolName: text,
   content: list(SHOWN),
   isError: flag,
-  timestamp: whole,
+  timestamp: integer,
 });
-const SAID = fields(
-  { content: either(text, list(SHOWN)), timestamp: whole },
+const CONTENT_FIELDS = fields(
+  { content: either(text, list(SHOWN)), timestamp: integer },
   { attribution: word('user', 'agent') },
 );
 const MESSAGE = kinds('role', {
-  user: SAID,
-  developer: SAID,
+  user: CONTENT_FIELDS,
+  developer: CONTENT_FIELDS,
   assistant: ASSISTANT,
   toolResult: TOOL_RESULT,
   bashExecution: fields(
-    { command: text, output: text, cancelled: flag, truncated: flag, timestamp: whole },
-    { exitCode: whole },
+    { command: text, output: text, cancelled: flag, truncated: flag, timestamp: integer },
+    { exitCode: integer },
   ),
-  custom: fields({ customType: text, content: either(text, list(SHOWN)), display: flag, timestamp: whole }),
-  branchSummary: fields({ summary: text, fromId: text, timestamp: whole }),
-  compactionSummary: fields({ summary: text, tokensBefore: whole, timestamp: whole }),
-  fileMention: fields({ files: list(fields({ path: text, content: text })), timestamp: whole }),
+  custom: fields({ customType: text, content: either(text, list(SHOWN)), display: flag, timestamp: integer }),
+  branchSummary: fields({ summary: text, fromId: text, timestamp: integer }),
+  compactionSummary: fields({ summary: text, tokensBefore: integer, timestamp: integer }),
+  fileMention: fields({ files: list(fields({ path: text, content: text })), timestamp: integer }),
 });
 
-const start = fields({ contentIndex: whole, partial: ASSISTANT });
-const delta = fields({ contentIndex: whole, delta: text, partial: ASSISTANT });
-const end = fields({ contentIndex: whole, content: text, partial: ASSISTANT });
+const start = fields({ contentIndex: integer, partial: ASSISTANT });
+const delta = fields({ contentIndex: integer, delta: text, partial: ASSISTANT });
+const end = fields({ contentIndex: integer, content: text, partial: ASSISTANT });
 const GROWTH = kinds('type', {
   text_start: start,
   thinking_start: start,
@@ -132,14 +132,14 @@ const GROWTH = kinds('type', {
   toolcall_delta: delta,
   text_end: end,
   thinking_end: end,
-  toolcall_end: fields({ contentIndex: whole, toolCall: TOOL_CALL, partial: ASSISTANT }),
+  toolcall_end: fields({ contentIndex: integer, toolCall: TOOL_CALL, partial: ASSISTANT }),
 });
 
 const RESULT = fields({ content: list(SHOWN) }, { isWarning: flag });
 const COMPACTION = fields({
   summary: text,
   firstKeptEntryId: text,
-  tokensBefore: whole,
+  tokensBefore: integer,
   preserveData: object,
 });
 const TODO = fields({
@@ -150,9 +150,9 @@ const TODO = fields({
 const PHASE = fields({ id: text, name: text, tasks: list(TODO) });
 
 const UI = kinds('method', {
-  select: fields({ title: text, options: list(text) }, { timeout: whole }),
-  confirm: fields({ title: text, message: text }, { timeout: whole }),
-  input: fields({ title: text }, { placeholder: text, timeout: whole }),
+  select: fields({ title: text, options: list(text) }, { timeout: integer }),
+  confirm: fields({ title: text, message: text }, { timeout: integer }),
+  input: fields({ title: text }, { placeholder: text, timeout: integer }),
   editor: fields({ title: text }, { prefill: text }),
   cancel: fields({ targetId: text }),
   notify: fields({ message: text }, { notifyType: word('info', 'warning', 'error') }),
@@ -180,8 +180,8 @@ const DATA: Readonly<Record<string, Check>> = {
       interruptMode: word('immediate', 'wait'),
       sessionId: text,
       autoCompactionEnabled: flag,
-      messageCount: whole,
-      queuedMessageCount: whole,
+      messageCount: integer,
+      queuedMessageCount: integer,
       todoPhases: list(PHASE),
     },
     {
@@ -210,22 +210,28 @@ const DATA: Readonly<Record<string, Check>> = {
       output: text,
       cancelled: flag,
       truncated: flag,
-      totalLines: whole,
-      totalBytes: whole,
-      outputLines: whole,
-      outputBytes: whole,
+      totalLines: integer,
+      totalBytes: integer,
+      outputLines: integer,
+      outputBytes: integer,
     },
-    { exitCode: whole },
+    { exitCode: integer },
   ),
   get_session_stats: fields(
     {
       sessionId: text,
-      userMessages: whole,
-      assistantMessages: whole,
-      toolCalls: whole,
-      toolResults: whole,
-      totalMessages: whole,
-      tokens: fields({ input: whole, output: whole, cacheRead: whole, cacheWrite: whole, total: whole }),
+      userMessages: integer,
+      assistantMessages: integer,
+      toolCalls: integer,
+      toolResults: integer,
+      totalMessages: integer,
+      tokens: fields({
+        input: integer,
+        output: integer,
+        cacheRead: integer,
+        cacheWrite: integer,
+        total: integer,
+      }),
       cost: number,
       premiumRequests: number,
     },
@@ -270,12 +276,12 @@ const LINE = kinds('type', {
     { action: word('context-full', 'handoff'), aborted: flag, willRetry: flag },
     { result: COMPACTION, errorMessage: text, skipped: flag },
   ),
-  auto_retry_start: fields({ attempt: whole, maxAttempts: whole, delayMs: whole, errorMessage: text }),
-  auto_retry_end: fields({ success: flag, attempt: whole }, { finalError: text }),
+  auto_retry_start: fields({ attempt: integer, maxAttempts: integer, delayMs: integer, errorMessage: text }),
+  auto_retry_end: fields({ success: flag, attempt: integer }, { finalError: text }),
   ttsr_triggered: fields({
     rules: list(fields({ name: text, path: text, content: text, condition: list(text) })),
   }),
-  todo_reminder: fields({ todos: list(TODO), attempt: whole, maxAttempts: whole }),
+  todo_reminder: fields({ todos: list(TODO), attempt: integer, maxAttempts: integer }),
   todo_auto_clear: anything,
   extension_error: fields({ extensionPath: text, event: text, error: text }),
   extension_ui_request: (value, at) => [...fields({ id: text })(value, at), ...UI(value, at)],
@@ -309,8 +315,8 @@ function disorder(lines: readonly JsonObject[]): readonly string[] {
     const [, what = '', edge = ''] =
       /^(agent|turn|message)_(start|end|update)$/.exec(String(line.type)) ?? [];
     if (edge === 'start') {
-      const around = { agent: undefined, turn: 'agent', message: 'turn' }[what];
-      const isWrong = open.at(-1) !== around;
+      const enclosing = { agent: undefined, turn: 'agent', message: 'turn' }[what];
+      const isWrong = open.at(-1) !== enclosing;
       open.push(what);
       return isWrong ? [`line ${at}: ${what}_start in ${open.join(' ')}`] : [];
     }

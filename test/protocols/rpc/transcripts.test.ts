@@ -31,7 +31,7 @@ describe(PAGE, () => {
       }
       const wanted: unknown = JSON.parse(text);
       if (EXCERPTS.includes(name)) {
-        const found = await program.waitFor((received) => fits(received, wanted), at);
+        const found = await program.waitFor((received) => matches(received, wanted), at);
         at = program.lines.indexOf(found) + 1;
         continue;
       }
@@ -40,7 +40,7 @@ describe(PAGE, () => {
         received.type === 'tool_execution_update' || isFurtherDelta(received, program.lines[at - 1]);
       const next = await program.waitFor((received) => !isFree(received), at);
       at = program.lines.indexOf(next) + 1;
-      if (!fits(next, wanted)) expect(next).toEqual(wanted);
+      if (!matches(next, wanted)) expect(next).toEqual(wanted);
     }
   });
 });
@@ -51,17 +51,17 @@ function isFurtherDelta(line: Line, before: Line | undefined): boolean {
 }
 
 /** Compares lines, except for what the page leaves open. */
-function fits(actual: unknown, wanted: unknown): boolean {
+function matches(actual: unknown, wanted: unknown): boolean {
   if (wanted === '…') return actual !== undefined;
   if (Array.isArray(wanted))
     return (
       Array.isArray(actual) &&
       actual.length === wanted.length &&
-      wanted.every((part, at) => fits(actual[at], part))
+      wanted.every((part, at) => matches(actual[at], part))
     );
   if (!isObject(wanted)) return actual === wanted;
   if (!isObject(actual)) return false;
   const { '…': rest, ...named } = wanted;
   const isComplete = rest !== undefined || Object.keys(actual).length === Object.keys(named).length;
-  return isComplete && Object.entries(named).every(([key, value]) => fits(actual[key], value));
+  return isComplete && Object.entries(named).every(([key, value]) => matches(actual[key], value));
 }

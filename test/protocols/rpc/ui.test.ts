@@ -79,9 +79,9 @@ describeOnEach((openFixture) => {
       'is sent to the client, and its answer is passed on unvalidated: %s %j',
       async (method, args, fields) => {
         const client = await extended(openFixture);
-        const asked = await call(client, method, ...args);
-        expect(asked).toEqual({ type: 'extension_ui_request', id: asked.id, ...fields });
-        client.send({ type: 'extension_ui_response', id: asked.id, value: 'feature/rpc-host' });
+        const request = await call(client, method, ...args);
+        expect(request).toEqual({ type: 'extension_ui_request', id: request.id, ...fields });
+        client.send({ type: 'extension_ui_response', id: request.id, value: 'feature/rpc-host' });
         expect(await answerOn(client)).toBe('feature/rpc-host');
       },
     );
@@ -137,10 +137,10 @@ describeOnEach((openFixture) => {
       ['confirm', ['T', 'M', { timeout: 20 }], false],
     ])('that times out returns its default, and nothing is sent: %s', async (method, args, answer) => {
       const client = await extended(openFixture);
-      const asked = await call(client, method, ...args);
-      expect(asked).toMatchObject({ method, timeout: 20 });
+      const request = await call(client, method, ...args);
+      expect(request).toMatchObject({ method, timeout: 20 });
       expect(await answerOn(client)).toBe(answer);
-      client.send({ type: 'extension_ui_response', id: asked.id, value: 'late', confirmed: true });
+      client.send({ type: 'extension_ui_response', id: request.id, value: 'late', confirmed: true });
       await client.ask('get_state');
       expect(client.lines.filter(({ method: name }) => name === 'cancel')).toEqual([]);
     });

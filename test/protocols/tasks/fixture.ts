@@ -252,8 +252,8 @@ export class EventReader {
     return this.received.map(({ event }) => event);
   }
 
-  async waitFor(fits: string | ((event: ReceivedEvent) => boolean)): Promise<ReceivedEvent> {
-    const isIt = typeof fits === 'string' ? ({ event }: ReceivedEvent) => event === fits : fits;
+  async waitFor(matches: string | ((event: ReceivedEvent) => boolean)): Promise<ReceivedEvent> {
+    const isIt = typeof matches === 'string' ? ({ event }: ReceivedEvent) => event === matches : matches;
     for (;;) {
       const found = this.received.find(isIt);
       if (found !== undefined) return found;

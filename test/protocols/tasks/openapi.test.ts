@@ -52,12 +52,12 @@ describe('the OpenAPI document', () => {
     const text = JSON.stringify(document);
     const used = new Set([...text.matchAll(/"#\/components\/(\w+\/\w+)"/g)].map(([, name]) => name));
     const { schemas, responses, securitySchemes } = document.components;
-    const there = [
+    const documentedPaths = [
       ...Object.keys(schemas).map((name) => `schemas/${name}`),
       ...Object.keys(responses).map((name) => `responses/${name}`),
     ];
     expect([...used].toSorted((a = '', b = '') => a.localeCompare(b))).toEqual(
-      there.toSorted((a, b) => a.localeCompare(b)),
+      documentedPaths.toSorted((a, b) => a.localeCompare(b)),
     );
     for (const name of Object.keys(securitySchemes)) expect(text).toMatch(new RegExp(`\\{"${name}":\\[`));
   });

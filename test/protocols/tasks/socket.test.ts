@@ -18,8 +18,8 @@ function linesOf(link: SocketClient): readonly ReceivedLine[] {
   return link.texts.map((text) => JSON.parse(text) as ReceivedLine);
 }
 
-function waitFor(link: SocketClient, fits: (line: ReceivedLine) => boolean): Promise<ReceivedLine> {
-  return link.until(() => linesOf(link).find(fits));
+function waitFor(link: SocketClient, matches: (line: ReceivedLine) => boolean): Promise<ReceivedLine> {
+  return link.until(() => linesOf(link).find(matches));
 }
 
 async function join(fixture: TasksFixture, key = fixture.key()): Promise<SocketClient> {
@@ -56,8 +56,12 @@ describe('the WebSocket', () => {
       task({ taskType: 'command_execution', userPrompt: 'node -e 1' }),
     );
     await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
-    const asked = await waitFor(link, ({ event }) => event === 'approval_request');
-    await ask(link, 'decide', { approvalId: asked.data.approval_id, decision: 'deny', comment: 'no' });
+    const approvalRequest = await waitFor(link, ({ event }) => event === 'approval_request');
+    await ask(link, 'decide', {
+      approvalId: approvalRequest.data.approval_id,
+      decision: 'deny',
+      comment: 'no',
+    });
     await waitFor(link, ({ event }) => event === 'run_end');
     expect((await ask(link, 'status', { taskId: data.taskId })).data).toMatchObject({
       status: 'failed',

@@ -51,9 +51,9 @@ export class WsClient {
     return this.waitFor((line) => line.request_id === id);
   }
 
-  async waitFor(fits: (line: WsMessage) => boolean): Promise<WsMessage> {
+  async waitFor(matches: (line: WsMessage) => boolean): Promise<WsMessage> {
     for (;;) {
-      const found = this.received.find(fits);
+      const found = this.received.find(matches);
       if (found !== undefined) return found;
       if (this.#isOver)
         throw new Error(`closed; received ${this.received.map(({ event }) => event).join(' ')}`);

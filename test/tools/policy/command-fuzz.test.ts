@@ -66,15 +66,15 @@ async function fuzz(
   await fc.assert(
     fc.asyncProperty(commands, async (command) => {
       workspace ??= await freshWorkspace();
-      const here = workspace;
-      const verdict = await judgeAttempt({ tool: 'bash', command }, circumstances, here);
+      const target = workspace;
+      const verdict = await judgeAttempt({ tool: 'bash', command }, circumstances, target);
       if (verdict.decision !== 'allow') return;
       allowed += 1;
-      const before = snapshot(here.root);
-      const output = await perform({ tool: 'bash', command }, circumstances, here);
-      const after = snapshot(here.root);
+      const before = snapshot(target.root);
+      const output = await perform({ tool: 'bash', command }, circumstances, target);
+      const after = snapshot(target.root);
       if (!isDeepStrictEqual(before, after)) {
-        discard(here);
+        discard(target);
         workspace = undefined;
       }
       check(before, after, command);

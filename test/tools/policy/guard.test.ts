@@ -36,9 +36,9 @@ describe('at the moment of use', () => {
     ['a missing file', (cwd: string) => join(cwd, 'later.txt'), '../canary/new.txt'],
     ['its directory', (cwd: string) => join(cwd, 'docs'), '../canary'],
     ['its directory', (cwd: string) => join(cwd, 'docs'), '.git/hooks'],
-  ])('a link that replaced %s is rejected', async (_, placeOf, target) => {
+  ])('a link that replaced %s is rejected', async (_, replacedPath, target) => {
     const workspace = await freshWorkspace();
-    const location = placeOf(workspace.cwd);
+    const location = replacedPath(workspace.cwd);
     const path = location.endsWith('docs') ? join(location, 'guide.md') : location;
     const guard = await guardOf([{ type: 'write', path }], workspace);
     expect(await guard(path, 'write')).toBe(path);

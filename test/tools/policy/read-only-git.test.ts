@@ -255,15 +255,15 @@ function plainly(command: string, workspace: Workspace): string {
 describe('git that runs without approval prints what plain git prints', () => {
   it.each(['ws', 'tree'])('in the worktree %s', async (name) => {
     const workspace = await everydayRepository();
-    const here = { ...workspace, cwd: join(workspace.root, name) };
+    const target = { ...workspace, cwd: join(workspace.root, name) };
     for (let at = 0; at < SAME.length; at += 8) {
       const command = inOneLine(SAME.slice(at, at + 8));
       const attempt = { tool: 'bash', command } as const;
-      expect(await judgeAttempt(attempt, usual, here), command).toMatchObject({
+      expect(await judgeAttempt(attempt, usual, target), command).toMatchObject({
         decision: 'allow',
         onlyReads: true,
       });
-      expect(await perform(attempt, usual, here), command).toBe(plainly(command, here));
+      expect(await perform(attempt, usual, target), command).toBe(plainly(command, target));
     }
   });
 
@@ -283,10 +283,10 @@ describe('git that runs without approval prints what plain git prints', () => {
 
   it('without a repository', async () => {
     const workspace = await freshWorkspace();
-    const here = { ...workspace, cwd: join(workspace.root, 'extra') };
-    expect(await decide(here, 'git status')).toBe('allow');
-    expect(await perform({ tool: 'bash', command: 'git status' }, usual, here)).toBe(
-      plainly('git status', here),
+    const target = { ...workspace, cwd: join(workspace.root, 'extra') };
+    expect(await decide(target, 'git status')).toBe('allow');
+    expect(await perform({ tool: 'bash', command: 'git status' }, usual, target)).toBe(
+      plainly('git status', target),
     );
   });
 });
