@@ -160,9 +160,9 @@ export {
   type TaskUsage,
   type TaskView,
   type ToolView,
-  type Watched,
+  type WatchItem,
   type WatchOptions,
-  type Workplace,
+  type AgentContext,
 } from './pod/index.ts';
 export {
   type ListenOptions,

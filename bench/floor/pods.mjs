@@ -31,7 +31,7 @@ export function openHost(provider, directory, options = {}) {
     sandboxed: false,
     fileFacts,
     scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
-    surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
+    toolContext: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
     remember: async () => {},
     close: async () => {},
   });

@@ -39,7 +39,7 @@ export const WAYS = {
       settings: () => ({ llm, model, system: '', tools: [tool] }),
       cwd: '/',
       approve: async () => ({ decision: 'allow', resolve: async (path) => path }),
-      surroundings: () => ({ env: {}, scratch: '/', sandbox: undefined }),
+      toolContext: () => ({ env: {}, scratch: '/', sandbox: undefined }),
       emit: () => {},
     });
     const outcome = await worker.run(textContent('Go'), never);

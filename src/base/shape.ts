@@ -60,7 +60,7 @@ export function integerFrom(minimum: number): Shape<number> {
 }
 
 /** Adds a description of the value for models. */
-export function described<T>(shape: Shape<T>, description: string): Shape<T> {
+export function withDescription<T>(shape: Shape<T>, description: string): Shape<T> {
   return { schema: { ...shape.schema, description }, read: shape.read };
 }
 

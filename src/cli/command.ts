@@ -1,6 +1,12 @@
 import { withoutUndefined } from '../base/index.ts';
 import type { Readable, Writable } from 'node:stream';
-import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './options.ts';
+import {
+  type Arguments,
+  type OptionTable,
+  optionHelp,
+  readArguments,
+  type ArgumentKinds,
+} from './options.ts';
 
 /** The exit codes of all commands. */
 export const EXIT = {
@@ -16,7 +22,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Everything outside the process that a command can use. */
-export interface Surroundings {
+export interface CommandContext {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
@@ -44,14 +50,14 @@ export interface Command<Table extends OptionTable = OptionTable> {
   /** The subcommands, for shell completion. */
   readonly words?: readonly string[];
   /** The kind of arguments, for shell completion. */
-  readonly takes?: Taken;
-  readonly run: (args: Arguments<Table>, around: Surroundings) => Promise<ExitCode>;
+  readonly takes?: ArgumentKinds;
+  readonly run: (args: Arguments<Table>, context: CommandContext) => Promise<ExitCode>;
 }
 
 /** A command without the types of its options. */
 export interface Runnable extends Pick<Command, 'options' | 'words' | 'takes'> {
   readonly help: string;
-  readonly run: (argv: readonly string[], around: Surroundings) => Promise<ExitCode>;
+  readonly run: (argv: readonly string[], context: CommandContext) => Promise<ExitCode>;
 }
 
 /** Commands by name, each with its line in the overview. A command is loaded only when it is called. */
@@ -66,7 +72,7 @@ export function runnable<const Table extends OptionTable>(command: Command<Table
     options,
     words,
     ...withoutUndefined({ takes }),
-    run: (argv, around) => command.run(readArguments(command.name, command.options, argv), around),
+    run: (argv, context) => command.run(readArguments(command.name, command.options, argv), context),
   };
 }
 

@@ -1,7 +1,7 @@
 import { userName } from '../base/index.ts';
-import type { Surroundings } from './command.ts';
+import type { CommandContext } from './command.ts';
 
 /** The user name that other clients see. */
-export function currentUserName({ env }: Pick<Surroundings, 'env'>): string {
+export function currentUserName({ env }: Pick<CommandContext, 'env'>): string {
   return userName(env);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os';
 import { asPolypodError, type ErrorCode, nearestMatch, PolypodError, systemCodeOf } from '../base/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from './command.ts';
+import { EXIT, type ExitCode, type CommandContext } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isRpcMode } from './rpc/is-rpc-mode.ts';
 import { exposeVariables, takeEnvironment } from './secret-environment.ts';
@@ -23,7 +23,7 @@ const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
 
 const interruption = new AbortController();
 
-const around: Surroundings = {
+const context: CommandContext = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
@@ -63,7 +63,7 @@ async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
     if (isRpcMode(process.argv.slice(2))) {
       const { rpc } = await import('./rpc/rpc.ts');
       // The client may keep stdin open: the process exits as soon as the code is known.
-      process.exit(await rpc(process.argv.slice(2), around));
+      process.exit(await rpc(process.argv.slice(2), context));
     }
     return await dispatch(name ?? 'help', argv);
   } catch (thrown) {
@@ -72,17 +72,17 @@ async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
 }
 
 async function dispatch(name: string, argv: readonly string[]): Promise<ExitCode> {
-  if (name === '--version' || name === '-V' || name === 'version') return say(`${version()}\n`);
+  if (name === '--version' || name === '-V' || name === 'version') return print(`${version()}\n`);
   if (name === '--help' || name === '-h' || name === 'help') return help(argv[0]);
   const command = await commandNamed(name);
   const end = argv.indexOf('--');
   // `-h` may be a word of a prompt: it requests help only where no prompt is possible.
   const asksForHelp = argv[0] === '-h' || argv.slice(0, end < 0 ? undefined : end).includes('--help');
-  return asksForHelp ? say(command.help) : command.run(argv, around);
+  return asksForHelp ? print(command.help) : command.run(argv, context);
 }
 
 async function help(name: string | undefined): Promise<ExitCode> {
-  return say(name === undefined ? overview() : (await commandNamed(name)).help);
+  return print(name === undefined ? overview() : (await commandNamed(name)).help);
 }
 
 async function commandNamed(name: string) {
@@ -117,7 +117,7 @@ Without a provider key in the environment and without Ollama on this machine, a 
 `;
 }
 
-function say(text: string): ExitCode {
+function print(text: string): ExitCode {
   process.stdout.write(text);
   return EXIT.ok;
 }
@@ -129,7 +129,7 @@ function complain(thrown: unknown, name: string | undefined): ExitCode {
   process.stderr.write(`${who}: ${sanitizeText(error.message)}\n`);
   if (error.code === 'internal') {
     process.stderr.write('This is a bug in Polypod. Set POLYPOD_DEBUG=1 to print the stack trace.\n');
-    if (around.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);
+    if (context.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);
   }
   return EXIT_CODES[error.code];
 }

@@ -5,7 +5,7 @@ import { nearestMatch, PolypodError } from '../base/index.ts';
 export type Listing = 'sessions' | 'approvals' | 'models' | 'keys';
 
 /** The kind of a command's arguments: the same for all subcommands, or by subcommand. */
-export type Taken = Listing | Readonly<Record<string, Listing>>;
+export type ArgumentKinds = Listing | Readonly<Record<string, Listing>>;
 
 /** One option of a command: its value and its help text. */
 export type Option = {

@@ -2,10 +2,10 @@ import { PolypodError, stringOf } from '../base/index.ts';
 import type { Host } from '../pod/index.ts';
 import { isPodDoor, type OpenDoor } from '../protocols/index.ts';
 import { findSession } from '../setup/index.ts';
-import type { TakeOver } from './server.ts';
+import type { ConnectionHandover } from './server.ts';
 
 /** Converts a control connection to a connection of the pod door. Loads the pod if it is not in memory. */
-export function attachTo(host: Host, podDoor: () => OpenDoor | undefined): TakeOver {
+export function attachTo(host: Host, podDoor: () => OpenDoor | undefined): ConnectionHandover {
   return async (socket, params, head) => {
     const door = podDoor();
     if (!isPodDoor(door))

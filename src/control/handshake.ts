@@ -10,7 +10,7 @@ export const CONTROL_VERSION = 1;
 export const HELLO = 'hello';
 
 /** Methods that work in every version, so that a command can replace a daemon of another version. */
-export const IN_EVERY_VERSION: ReadonlySet<string> = new Set(['stop']);
+export const UNVERSIONED_METHODS: ReadonlySet<string> = new Set(['stop']);
 
 /** Which process serves a control socket: the daemon, or a command that hosts its pods itself. */
 export type ControlPeer = 'daemon' | 'host';

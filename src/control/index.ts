@@ -6,7 +6,7 @@ import type { HostMethodsOptions } from './host-methods.ts';
 import type { ControlLink } from './link.ts';
 import type { PodMethodsOptions } from './pod-methods.ts';
 import type { PodHandle } from './remote-pod.ts';
-import type { ControlServer, ControlServerOptions, Method, TakeOver } from './server.ts';
+import type { ControlServer, ControlServerOptions, Method, ConnectionHandover } from './server.ts';
 
 export { encode } from './line.ts';
 export type { ControlLink } from './link.ts';
@@ -45,6 +45,6 @@ export async function hostMethods(options: HostMethodsOptions): Promise<Readonly
 }
 
 /** Converts a control connection to a connection of the pod door. */
-export async function attachTo(host: Host, podDoor: () => OpenDoor | undefined): Promise<TakeOver> {
+export async function attachTo(host: Host, podDoor: () => OpenDoor | undefined): Promise<ConnectionHandover> {
   return (await import('./attach.ts')).attachTo(host, podDoor);
 }

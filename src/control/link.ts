@@ -7,7 +7,7 @@ import {
   type Greeting,
   greetingIn,
   HELLO,
-  IN_EVERY_VERSION,
+  UNVERSIONED_METHODS,
   refuseOtherVersion,
 } from './handshake.ts';
 import { encode, errorIn } from './line.ts';
@@ -89,7 +89,7 @@ export class ControlLink {
   }
 
   /** Resolves when the process has closed the connection. */
-  async hungUp(): Promise<void> {
+  async disconnected(): Promise<void> {
     while ((await this.#lines.next()).done !== true);
   }
 
@@ -101,7 +101,7 @@ export class ControlLink {
   async #greet(method: string): Promise<void> {
     this.#greeting ??= this.#hello();
     const greeting = await this.#greeting;
-    if (!IN_EVERY_VERSION.has(method)) refuseOtherVersion(greeting, this.#peer);
+    if (!UNVERSIONED_METHODS.has(method)) refuseOtherVersion(greeting, this.#peer);
   }
 
   async #hello(): Promise<Greeting> {

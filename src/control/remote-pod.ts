@@ -5,7 +5,7 @@ import {
   type Pod,
   type PodCommand,
   type Receipt,
-  type Watched,
+  type WatchItem,
 } from '../pod/index.ts';
 import type { ControlLink } from './link.ts';
 
@@ -41,10 +41,10 @@ function asReceipt(line: JsonObject): Receipt {
   return line as Receipt;
 }
 
-function asWatched(line: JsonObject): Watched {
+function asWatched(line: JsonObject): WatchItem {
   if (line.type === 'snapshot' && isObject(line.snapshot)) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
-    return line as Watched;
+    return line as WatchItem;
   }
   const events = Array.isArray(line.events) ? line.events : [];
   return { type: 'events', batch: new EventBatch(events) };

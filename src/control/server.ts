@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { type JsonObject, type Log, messageOf, PolypodError } from '../base/index.ts';
 import { containFailures, listenUnix } from '../wire/index.ts';
-import { Intake } from './intake.ts';
+import { LineReader } from './line-reader.ts';
 import { CONTROL_VERSION, type ControlPeer, HELLO } from './handshake.ts';
 import { encode, encodeError, type Question, readQuestion } from './line.ts';
 
@@ -17,7 +17,7 @@ export interface LinkSide {
 }
 
 /** Takes over a connection permanently: from then on, the door owns the socket. */
-export type TakeOver = (socket: Socket, params: JsonObject, head: Uint8Array) => Promise<void>;
+export type ConnectionHandover = (socket: Socket, params: JsonObject, head: Uint8Array) => Promise<void>;
 
 export interface ControlServerOptions {
   readonly path: string;
@@ -27,7 +27,7 @@ export interface ControlServerOptions {
   readonly version: string;
   readonly methods: Readonly<Record<string, Method>>;
   /** Methods that change the protocol of a connection, as its first line or the first after the handshake. */
-  readonly takeOvers: Readonly<Record<string, TakeOver>>;
+  readonly takeOvers: Readonly<Record<string, ConnectionHandover>>;
   readonly log: Log;
   /** Reports an unexpected error that has ended a connection. */
   readonly caught: (thrown: unknown) => void;
@@ -82,7 +82,7 @@ export class ControlServer {
   }
 
   async #serve(socket: Socket): Promise<void> {
-    const intake = new Intake(socket);
+    const intake = new LineReader(socket);
     const gone = new AbortController();
     // A client that has ended still receives pending answers, but no endless stream.
     socket.on('end', () => gone.abort());
@@ -105,7 +105,7 @@ export class ControlServer {
 
   async #handOver(
     socket: Socket,
-    { take, params }: { readonly take: TakeOver; readonly params: JsonObject },
+    { take, params }: { readonly take: ConnectionHandover; readonly params: JsonObject },
     head: Uint8Array,
   ): Promise<void> {
     try {

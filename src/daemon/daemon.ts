@@ -13,7 +13,7 @@ import { type Health, healthOf } from './observe/health.ts';
 import { metricsOf } from './observe/metrics.ts';
 import { UnexpectedErrors } from './observe/unexpected-errors.ts';
 import { OpenDoors } from './open-doors.ts';
-import type { Reloaded } from './setup.ts';
+import type { ReloadResult } from './setup.ts';
 import { namedSocketLimit } from './sockets/named-sockets.ts';
 import { openControl } from './start/open-control.ts';
 import { openDataDirectory } from './start/open-data-directory.ts';
@@ -24,7 +24,7 @@ import { Shutdown } from './start/shutdown.ts';
 import { type DaemonNeeds, daemonDoors, doorsWanted } from './tasks/configured-agent.ts';
 import { RevokedTasks } from './tasks/revoked-tasks.ts';
 import { TasksAgents } from './tasks/tasks-agents.ts';
-import type { TasksParts } from './tasks/tasks-place.ts';
+import type { TasksParts } from './tasks/tasks-listener.ts';
 
 export type { DaemonOptions } from './start/options.ts';
 
@@ -34,7 +34,7 @@ export interface Daemon {
   readonly log: Log;
   readonly health: () => Promise<Health>;
   /** Reads the configuration again. If it is invalid, nothing changes. */
-  readonly reload: () => Promise<Reloaded>;
+  readonly reload: () => Promise<ReloadResult>;
   /** Starts no more runs, waits a while for the current ones, interrupts the rest, and releases everything. */
   readonly stop: (why: string) => Promise<void>;
   /** Resolves when it has stopped. */
@@ -80,7 +80,7 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
     counts: countEvents(host),
   });
 
-  const reload = async (): Promise<Reloaded> => {
+  const reload = async (): Promise<ReloadResult> => {
     try {
       const reloaded = await setup.reload();
       for (const warning of reloaded.warnings) log.warn(warning);
@@ -123,10 +123,13 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
   const tasks: TasksParts = {
     env,
     dataPaths,
-    vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
+    monitoring: {
+      health: async () => ({ ...(await health()) }),
+      metrics: async () => metricsOf(await health()),
+    },
     watcher: limits.watcher ?? DEFAULT_LIMITS.watcher,
     modelNamed,
-    usualMode: () => setup.config.permissions.mode,
+    defaultMode: () => setup.config.permissions.mode,
     isDraining: () => shutdown.state === 'draining',
     watchKeys: () => revokedTasks.watch(),
     configured: () => ({
@@ -136,10 +139,10 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
     }),
   };
   const known = daemonDoors(options.doors, { given, tasks, ordered: options.agent });
-  if (options.needsDoors === true) await doors.insist(known, doorContext);
+  if (options.needsDoors === true) await doors.openOrFail(known, doorContext);
   else await doors.open(known, doorsWanted(setup.config.daemon), doorContext);
   const agents = (tasksAgents = new TasksAgents(doors, doorContext, tasks));
-  if (options.agent !== undefined) await agents.start(options.agent, { process: 'own', lasts: false });
+  if (options.agent !== undefined) await agents.start(options.agent, { process: 'own', isPermanent: false });
   await agents.restore();
 
   const stop = (why: string): Promise<void> => shutdown.stop(why);

@@ -14,11 +14,11 @@ import { readConfig } from '../setup/index.ts';
 import type { GuardOptions } from './sockets/socket-guard.ts';
 import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
-import type { AgentRequest } from './tasks/tasks-place.ts';
+import type { AgentRequest } from './tasks/tasks-listener.ts';
 
 export type { ApprovalNews } from './control/watch-approvals.ts';
 export type { Daemon, DaemonOptions } from './daemon.ts';
-export type { Reloaded } from './setup.ts';
+export type { ReloadResult } from './setup.ts';
 export type { DoctorOptions } from './doctor/doctor.ts';
 export type { Finding } from './doctor/finding.ts';
 export type { DoorHealth, Health } from './observe/health.ts';
@@ -53,9 +53,9 @@ export async function daemonLink(dataPaths: DataPaths): Promise<ControlLink | un
 export async function newSession(
   host: Host,
   models: ModelAccess,
-  wish: NewSession,
+  request: NewSession,
 ): Promise<{ readonly id: string }> {
-  return (await import('./sessions/new-session.ts')).newSession(host, models, wish);
+  return (await import('./sessions/new-session.ts')).newSession(host, models, request);
 }
 
 export async function removeSession(host: Host, dataDirectory: string, id: string): Promise<void> {
@@ -86,7 +86,7 @@ export async function removeAgent(dataPaths: DataPaths, name: string): Promise<v
 
 /** Forgets an agent: the next daemon does not start it. */
 export async function forgetAgent(dataPaths: DataPaths, name: string): Promise<void> {
-  (await import('./tasks/kept-agents.ts')).forgetAgent(dataPaths, name);
+  (await import('./tasks/saved-agents.ts')).forgetAgent(dataPaths, name);
 }
 
 /** Changes the keys under a lock. */

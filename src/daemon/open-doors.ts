@@ -25,7 +25,7 @@ export class OpenDoors {
   }
 
   /** Opens all doors, regardless of the configuration; throws the reason if one fails. */
-  async insist(doors: readonly Door[], context: DoorContext): Promise<void> {
+  async openOrFail(doors: readonly Door[], context: DoorContext): Promise<void> {
     for (const { name, open } of doors) {
       this.#open.set(name, await open(context));
       this.#shut.delete(name);

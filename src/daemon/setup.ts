@@ -12,9 +12,9 @@ export interface SetupOptions {
 }
 
 /** The result of a reload, by configuration key. */
-export interface Reloaded {
+export interface ReloadResult {
   /** Changed, and applied to every new run. */
-  readonly inForce: readonly string[];
+  readonly applied: readonly string[];
   /** Changed, and applied to pods that are loaded from now on. */
   readonly forNewPods: readonly string[];
   /** Changed, and applied after a restart of the daemon. */
@@ -58,7 +58,7 @@ export class Setup {
   }
 
   /** Reloads the file. If it is invalid, nothing changes and the error is thrown. */
-  async reload(): Promise<Reloaded> {
+  async reload(): Promise<ReloadResult> {
     const { config, warnings } = await readConfig(this.#options.dataPaths);
     const models = new ModelAccess({ ...this.#options, config });
     await models.choose();
@@ -74,13 +74,13 @@ export class Setup {
   }
 }
 
-function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
+function changes(before: Config, after: Config): Omit<ReloadResult, 'warnings'> {
   const differ = (part: (config: Config) => unknown) =>
     JSON.stringify(part(before)) !== JSON.stringify(part(after));
   const named = (parts: Readonly<Record<string, (config: Config) => unknown>>) =>
     Object.entries(parts).flatMap(([name, part]) => (differ(part) ? [name] : []));
   return {
-    inForce: named({
+    applied: named({
       model: ({ model }) => model,
       accounts: ({ accounts }) => accounts,
       permissions: ({ permissions: { passEnv: _, isolateCommands: _isolated, ...rest } }) => rest,

@@ -168,7 +168,11 @@ export interface ExtensionUi {
   /** Without a text, the status is removed. */
   readonly setStatus: (key: string, text?: string) => void;
   /** Without lines, the widget is removed. */
-  readonly setWidget: (key: string, lines?: readonly string[], place?: 'aboveEditor' | 'belowEditor') => void;
+  readonly setWidget: (
+    key: string,
+    lines?: readonly string[],
+    placement?: 'aboveEditor' | 'belowEditor',
+  ) => void;
   readonly setTitle: (title: string) => void;
   readonly setEditorText: (text: string) => void;
 }

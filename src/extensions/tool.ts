@@ -32,7 +32,7 @@ export function createTool(tool: ExtensionTool | PiTool, context: ExtensionConte
       return {
         access: [{ type: 'foreign', readOnly: false }],
         title: name,
-        run: (surroundings, signal) => run(objectOf(input), surroundings, signal),
+        run: (toolContext, signal) => run(objectOf(input), toolContext, signal),
       };
     },
   };
@@ -40,7 +40,7 @@ export function createTool(tool: ExtensionTool | PiTool, context: ExtensionConte
 
 type Run = (
   input: JsonObject,
-  surroundings: Parameters<PreparedCall['run']>[0],
+  toolContext: Parameters<PreparedCall['run']>[0],
   signal: AbortSignal,
 ) => Promise<ToolOutput>;
 
@@ -105,10 +105,10 @@ function withCallHooks(
 ): PreparedCall {
   return {
     ...prepared,
-    run: async (surroundings, signal) => {
+    run: async (toolContext, signal) => {
       // The input is frozen, so that the approved arguments are those that run: a hook that changes them throws, which denies the call.
       const input = deepFreeze(structuredClone(original));
-      const call = { toolName, toolCallId: surroundings.callId, input };
+      const call = { toolName, toolCallId: toolContext.callId, input };
       const denial = await hooks.ask(
         'tool_call',
         { name: toolName, ...call },
@@ -120,7 +120,7 @@ function withCallHooks(
         return errorOutput(
           'deny' in denial ? denial.deny : (denial.reason ?? 'an extension blocked this call'),
         );
-      const output = await prepared.run(surroundings, signal);
+      const output = await prepared.run(toolContext, signal);
       return hooks.has('tool_result') ? applyResultHooks(output, call, hooks) : output;
     },
   };

@@ -36,7 +36,7 @@ export interface Agent {
   /** The paths that the agent may read and write, with additional paths for a single run. */
   readonly scope: (paths: readonly string[]) => Promise<Scope>;
   /** The dependencies of a tool call; the policy determines where a sandboxed command may write. */
-  readonly surroundings: (callId: string, policy?: Pick<Policy, 'mode' | 'scope'>) => HostToolContext;
+  readonly toolContext: (callId: string, policy?: Pick<Policy, 'mode' | 'scope'>) => HostToolContext;
   /** Describes what happened to the processes of a call that was running when its host process was killed. */
   readonly interruptionNote?: (callId: string) => string | undefined;
   /** Stores a rule permanently. */
@@ -50,7 +50,7 @@ export interface ReadyModel {
 }
 
 /** The directory that an agent works in, and the state that it shares with its pod. */
-export interface Workplace {
+export interface AgentContext {
   readonly podId: string;
   readonly cwd: string;
   readonly todos: TodoStore;
@@ -58,4 +58,4 @@ export interface Workplace {
   readonly settings: () => PodSettings;
 }
 
-export type OpenAgent = (place: Workplace) => Promise<Agent>;
+export type OpenAgent = (context: AgentContext) => Promise<Agent>;

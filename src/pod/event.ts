@@ -23,12 +23,12 @@ export interface Origin {
 }
 
 /** All events of a pod: those of its runs and those of its clients. */
-export type PodFact = Told<RunEvent> | PodOwnEvent;
+export type PodFact = PodRunEvent<RunEvent> | PodOwnEvent;
 
 export type PodFactOf<T extends PodFact['type']> = Extract<PodFact, { readonly type: T }>;
 
 /** The worker's events, with additional data from the pod. */
-type Told<E extends RunEvent> = E extends { readonly type: 'run-start' }
+type PodRunEvent<E extends RunEvent> = E extends { readonly type: 'run-start' }
   ? E & RunPurpose
   : E extends { readonly type: 'input' }
     ? E & Partial<Origin> & { readonly queueId?: string; readonly customType?: string }

@@ -1,7 +1,7 @@
 /** A live agent bound to one session: commands in, numbered events out. */
 export type { Person } from './person.ts';
 export type { OfferedModel } from './offered-model.ts';
-export type { Agent, OpenAgent, ReadyModel, Workplace } from './agent.ts';
+export type { Agent, OpenAgent, ReadyModel, AgentContext } from './agent.ts';
 export type { DeadlinePolicy } from './live/approvals.ts';
 export type { ApprovalRow, Filter, ListOptions, Row, TaskRow } from './catalogue/index.ts';
 export {
@@ -70,7 +70,7 @@ export {
   type NewPod,
   type PodMove,
 } from './host/host-options.ts';
-export type { Watched } from './watch.ts';
+export type { WatchItem } from './watch.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
   type AgentMessage,

@@ -9,6 +9,6 @@ export function personOf({ owner }: Pick<Caller, 'owner'>): Person {
 }
 
 /** The person behind a run: the owner of the key that submitted it, otherwise the local user. */
-export function personBehind({ submitter }: Overrides): Person {
+export function personOfRun({ submitter }: Overrides): Person {
   return submitter === undefined ? 'local' : { owner: submitter.owner };
 }

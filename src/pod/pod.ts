@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt, type ValidCommand } from './command.ts';
-import { type WatchFrom, type Watched, watchPod } from './watch.ts';
+import { type WatchFrom, type WatchItem, watchPod } from './watch.ts';
 import type { LivePod } from './live/live-pod.ts';
 import type { Briefing } from './live/run/run-setup.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -41,7 +41,7 @@ export class Pod {
    * possible, a snapshot comes first. Ends when the pod is closed or the signal aborts. Rejects with `overloaded` if the reader
    * is too slow; call it again with the last number.
    */
-  watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<Watched> {
+  watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<WatchItem> {
     const enter = async () => {
       const { pod, done } = await this.#pods.enter(this.id);
       return { ...pod.watchable, done };

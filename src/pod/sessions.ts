@@ -1,5 +1,5 @@
 /** Lists the sessions of a data directory without opening them. */
-import { glance } from './catalogue/glance.ts';
+import { readRows } from './catalogue/read-rows.ts';
 import type { Row } from './catalogue/row.ts';
 import { Layout } from './host/layout.ts';
 
@@ -10,7 +10,7 @@ export type { Defect, Note, RepairReport } from './repair/index.ts';
 
 /** All sessions, most recently changed first. */
 export function sessionsIn(directory: string): readonly Row[] {
-  return glance(new Layout(directory).catalogue);
+  return readRows(new Layout(directory).catalogue);
 }
 
 /** The number of invalid lines of the catalogue. */

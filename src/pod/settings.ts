@@ -172,7 +172,7 @@ export const SETTINGS_CHANGE = shape.fields(
   },
 );
 /** Settings that were recorded: a name that is no longer valid is still read. */
-export const SETTINGS_KEPT = shape.fields({}, { ...SETTINGS, name: shape.text() });
+export const RECORDED_SETTINGS = shape.fields({}, { ...SETTINGS, name: shape.text() });
 export type SettingsChange = shape.ValueOf<typeof SETTINGS_CHANGE>;
 
 /** Settings that can be removed. */

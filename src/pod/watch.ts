@@ -16,7 +16,7 @@ export interface WatchFrom {
 }
 
 /** What a watcher receives: a snapshot first, if it has no number to resume after, then events. */
-export type Watched =
+export type WatchItem =
   | { readonly type: 'snapshot'; readonly reason: 'joined' | 'gap'; readonly snapshot: Snapshot }
   | { readonly type: 'events'; readonly batch: EventBatch<PodEvent> };
 
@@ -35,7 +35,7 @@ export async function* watchPod(
   enter: () => Promise<Watchable>,
   { after, wholeTurn = false }: WatchFrom,
   signal: AbortSignal,
-): AsyncGenerator<Watched> {
+): AsyncGenerator<WatchItem> {
   const { journal, takeSnapshot, done } = await enter();
   const { controller, release } = derivedAbort(signal);
   try {

@@ -44,7 +44,7 @@ export {
   type KeyPermission,
   KEY_PERMISSIONS as KEY_SCOPES,
   type TasksListener,
-  type Vitals,
+  type Monitoring,
   watchKeys,
 } from './tasks/index.ts';
 

@@ -102,7 +102,7 @@ export async function configuredAgents(
 
 /** Agents as the user has configured them. */
 export function agentsFrom(options: AgentsOptions): OpenAgent {
-  return async (place) => (await import('./agents/agents.ts')).agentsFrom(options)(place);
+  return async (context) => (await import('./agents/agents.ts')).agentsFrom(options)(context);
 }
 
 /** How agents' commands are isolated and limited on this machine. */

@@ -4,7 +4,7 @@ import { sanitizeLine } from './sanitize.ts';
  * Adds colours to text, or returns it unchanged. The caller decides, based on `NO_COLOR` and whether output is
  * a terminal.
  */
-export interface Brush {
+export interface TextColors {
   readonly dim: (text: string) => string;
   readonly red: (text: string) => string;
   readonly green: (text: string) => string;
@@ -12,7 +12,7 @@ export interface Brush {
   readonly bold: (text: string) => string;
 }
 
-export function brush(useColour: boolean): Brush {
+export function brush(useColour: boolean): TextColors {
   const paint = (code: number) => (text: string) => (useColour ? `\u001b[${code}m${text}\u001b[0m` : text);
   return { dim: paint(2), red: paint(31), green: paint(32), cyan: paint(36), bold: paint(1) };
 }
@@ -26,7 +26,7 @@ export function wantsColour(
 }
 
 /** Colours a unified diff and limits its length. */
-export function colourDiff(diff: string, paint: Brush, maxLines: number): string {
+export function colourDiff(diff: string, paint: TextColors, maxLines: number): string {
   const lines = diff.trimEnd().split('\n').map(sanitizeLine);
   const visible = lines.slice(0, maxLines).map((line) => {
     if (line.startsWith('+') && !line.startsWith('+++')) return paint.green(line);

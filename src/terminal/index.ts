@@ -21,8 +21,8 @@ export {
 export { type MarkdownStyle, markdownLines } from './markdown/render.ts';
 export { MarkdownStream } from './markdown/stream.ts';
 export { type LiveArea, type CursorPosition, stackLive, staticLive } from './screen/live.ts';
-export { PlainSurface, wantsPlain } from './screen/plain.ts';
-export { Screen, type ScreenOutput, type Surface } from './screen/screen.ts';
+export { PlainOutput, wantsPlain } from './screen/plain.ts';
+export { Screen, type ScreenOutput, type OutputTarget } from './screen/screen.ts';
 export {
   openTerminal,
   type TerminalProcess,
@@ -32,7 +32,7 @@ export {
 } from './screen/terminal.ts';
 export { REAL_TIMER, type Timer } from './screen/timer.ts';
 export { fitLine, wrapLine } from './wrap.ts';
-export { brush, type Brush, colourDiff, wantsColour } from './colors.ts';
+export { brush, type TextColors, colourDiff, wantsColour } from './colors.ts';
 export { insert } from './editor/state.ts';
 export { diffStyle } from './markdown/code.ts';
 export { type TextStream, textStreamFor } from './sanitize-stream.ts';

@@ -7,7 +7,7 @@ import type { CommandLine } from './process/command-group.ts';
 import { programOnPath } from './process/on-path.ts';
 import type { FullOutput } from './process/output-capture.ts';
 import type { OutputWindow } from './process/output-window.ts';
-import type { Printed } from './printed.ts';
+import type { PrintedOutput } from './printed-output.ts';
 import { type Command, type CommandEnd, runCommand } from './process/run-command.ts';
 import { defineTool, type Tool, type ToolOutput, type ToolContext } from './tool.ts';
 
@@ -15,13 +15,13 @@ const DEFAULT_SECONDS = 120;
 const MAX_SECONDS = 3_600;
 
 const required = {
-  command: shape.described(
+  command: shape.withDescription(
     shape.text('a command without zero characters', (command) => !command.includes('\0')),
     'The command for bash. It starts in the working directory; a cd applies to this command only.',
   ),
 };
 const optional = {
-  timeout: shape.described(
+  timeout: shape.withDescription(
     shape.refined(shape.integerFrom(1), (seconds) =>
       seconds > MAX_SECONDS ? `is in seconds, ${MAX_SECONDS} at most` : undefined,
     ),
@@ -167,7 +167,7 @@ function windowText(window: OutputWindow): string {
 }
 
 /** The position of the command's own output in the text for the model. */
-function findPrinted(printed: string, all: string): Printed {
+function findPrinted(printed: string, all: string): PrintedOutput {
   return { printedLength: printed.length, trimmed: all.slice(printed.length) };
 }
 

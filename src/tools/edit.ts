@@ -17,8 +17,8 @@ const NEW = 'The replacement text; empty to remove.';
 const ALL = 'Replace every occurrence. Without it, old must be in the file exactly once.';
 
 const editShape = shape.fields(
-  { old: nonEmptyText(OLD), new: shape.described(shape.anyText, NEW) },
-  { all: shape.described(shape.boolean, ALL) },
+  { old: nonEmptyText(OLD), new: shape.withDescription(shape.anyText, NEW) },
+  { all: shape.withDescription(shape.boolean, ALL) },
 );
 
 const input = shape.refined(
@@ -26,9 +26,9 @@ const input = shape.refined(
     { path: pathArgument('The file: relative to the working directory or absolute; ~ is not expanded.') },
     {
       old: nonEmptyText(OLD),
-      new: shape.described(shape.anyText, NEW),
-      all: shape.described(shape.boolean, ALL),
-      edits: shape.described(
+      new: shape.withDescription(shape.anyText, NEW),
+      all: shape.withDescription(shape.boolean, ALL),
+      edits: shape.withDescription(
         shape.listOf(editShape),
         'Instead of old and new: several replacements in this file, applied in order, all or none.',
       ),

@@ -15,14 +15,14 @@ const MAX_LENGTH = 64_000;
 
 const input = shape.fields(
   {
-    pattern: shape.described(
+    pattern: shape.withDescription(
       shape.text('a pattern'),
       'A glob: *.ts for names at any depth, src/**/*.{ts,tsx} for paths from the directory on.',
     ),
   },
   {
     path: pathArgument('The directory to search; default: the working directory. ~ is not expanded.'),
-    limit: shape.described(
+    limit: shape.withDescription(
       shape.integerFrom(1),
       `How many files to list: default ${DEFAULT_LIMIT}, at most ${MAX_LIMIT}.`,
     ),

@@ -30,17 +30,20 @@ const input = shape.fields(
   },
   {
     path: pathArgument('The file or directory to search; default: the working directory. ~ is not expanded.'),
-    glob: shape.described(
+    glob: shape.withDescription(
       shape.text('a pattern'),
       'Which files to search: *.ts for names at any depth, src/**/*.{ts,tsx} for paths from the directory on, !*.test.ts for all others.',
     ),
-    ignoreCase: shape.described(shape.boolean, 'Whether to ignore case.'),
-    literal: shape.described(shape.boolean, 'Whether the pattern is literal text, not a regular expression.'),
-    context: shape.described(
+    ignoreCase: shape.withDescription(shape.boolean, 'Whether to ignore case.'),
+    literal: shape.withDescription(
+      shape.boolean,
+      'Whether the pattern is literal text, not a regular expression.',
+    ),
+    context: shape.withDescription(
       shape.integerFrom(0),
       `How many lines to show around each match; at most ${MAX_CONTEXT}.`,
     ),
-    limit: shape.described(
+    limit: shape.withDescription(
       shape.integerFrom(1),
       `How many matches to show: default ${DEFAULT_LIMIT}, at most ${MAX_LIMIT}.`,
     ),

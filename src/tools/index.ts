@@ -27,7 +27,7 @@ export {
 } from './process/command-limits.ts';
 export { type Isolation, type IsolationState, pidNamespace } from './process/isolation.ts';
 export { endOrphans, orphanNote, type OwnerState } from './process/orphans.ts';
-export { printedText } from './printed.ts';
+export { printedText } from './printed-output.ts';
 export { openSandboxes, type Sandboxes, type SandboxOptions, type SandboxScope } from './sandbox/index.ts';
 export { TODO_STATUSES, type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export { prepareReadOnlyRun } from './read-only-run/index.ts';
@@ -46,7 +46,7 @@ export {
   isSecret,
   isStartupFile,
   judge,
-  type Judged,
+  type JudgedAccess,
   type JudgedGit,
   mayWrite,
   PERMISSION_MODES,

@@ -17,7 +17,7 @@ const input = shape.fields(
   {},
   {
     path: pathArgument('The directory; default: the working directory. ~ is not expanded.'),
-    limit: shape.described(
+    limit: shape.withDescription(
       shape.integerFrom(1),
       `How many entries to list: default ${DEFAULT_LIMIT}, at most ${MAX_LIMIT}.`,
     ),

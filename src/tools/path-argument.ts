@@ -7,7 +7,7 @@ import { shape } from '../base/index.ts';
  */
 export function pathArgument(description: string): shape.Shape<string> {
   const expected = 'a path, relative to the working directory or absolute; ~ is not expanded';
-  return shape.described(
+  return shape.withDescription(
     shape.text(expected, (path) => !/^~(?:\/|$)/.test(path) && !path.includes('\0')),
     description,
   );
@@ -20,7 +20,7 @@ export function absolutePath(path: string, cwd: string): string {
 
 /** Text that must not be empty, but may be blank. */
 export function nonEmptyText(description: string): shape.Shape<string> {
-  return shape.described(
+  return shape.withDescription(
     shape.refined(shape.anyText, (value) => (value === '' ? 'must not be empty' : undefined)),
     description,
   );

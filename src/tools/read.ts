@@ -21,8 +21,11 @@ const MAX_COUNTED_BYTES = 64 * 1024 * 1024;
 const input = shape.fields(
   { path: pathArgument('The file: relative to the working directory or absolute; ~ is not expanded.') },
   {
-    offset: shape.described(shape.integerFrom(0), 'The first line to show; 1 is the first of the file.'),
-    limit: shape.described(
+    offset: shape.withDescription(
+      shape.integerFrom(0),
+      'The first line to show; 1 is the first of the file.',
+    ),
+    limit: shape.withDescription(
       shape.integerFrom(1),
       `How many lines to show; at most ${formatNumber(MAX_LINES)}.`,
     ),

@@ -18,12 +18,12 @@ export interface TodoStore {
 
 const input = shape.fields(
   {
-    items: shape.described(
+    items: shape.withDescription(
       shape.listOf(
         shape.fields(
           {
-            content: shape.described(shape.text(), 'The step, in one line.'),
-            status: shape.described(shape.choice(TODO_STATUSES), 'At most one step is in_progress.'),
+            content: shape.withDescription(shape.text(), 'The step, in one line.'),
+            status: shape.withDescription(shape.choice(TODO_STATUSES), 'At most one step is in_progress.'),
           },
           {},
         ),

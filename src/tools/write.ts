@@ -10,7 +10,7 @@ import { defineTool, errorOutput, type ToolOutput, textOutput } from './tool.ts'
 const input = shape.fields(
   {
     path: pathArgument('The file: relative to the working directory or absolute; ~ is not expanded.'),
-    content: shape.described(shape.anyText, 'The complete content of the file.'),
+    content: shape.withDescription(shape.anyText, 'The complete content of the file.'),
   },
   {},
 );

@@ -38,7 +38,7 @@ export interface ToolBatchContext extends DecisionContext {
   readonly loop: LoopPolicy;
   /** How long to wait for a cancelled call to end. */
   readonly graceMs: number;
-  readonly surroundings: (callId: string) => HostToolContext;
+  readonly toolContext: (callId: string) => HostToolContext;
   /** Resolves when all events so far are durable. A call has no effect before its start is. */
   readonly whenDurable: () => Promise<void>;
   /** Whether a person's message wants the rest of the calls to give way. */
@@ -212,8 +212,8 @@ async function runOne(
     finish(batch, line, decided.refused, context);
     return;
   }
-  const surroundings: ToolContext = {
-    ...context.surroundings(call.callId),
+  const toolContext: ToolContext = {
+    ...context.toolContext(call.callId),
     callId: call.callId,
     cwd: context.cwd,
     resolve: decided.resolve,
@@ -226,7 +226,7 @@ async function runOne(
   };
   const start = async (): Promise<ToolOutput | undefined> => {
     await context.whenDurable();
-    return signal.aborted ? undefined : decided.run.run(surroundings, signal);
+    return signal.aborted ? undefined : decided.run.run(toolContext, signal);
   };
   const output = await outputOrTimeout(start(), signal, context.graceMs);
   if (signal.aborted && !cancelled()) finish(batch, line, SKIPPED, context);

@@ -45,7 +45,7 @@ export interface WorkerOptions {
   readonly cwd: string;
   readonly approve: Approve;
   /** What a running call may use, apart from what the worker itself knows. */
-  readonly surroundings: (callId: string) => HostToolContext;
+  readonly toolContext: (callId: string) => HostToolContext;
   /** Resolves when all events so far are durable; a call has no effect before its start is. */
   readonly whenDurable?: () => Promise<void>;
   /** Gets every event, in order, in the batches they came in. */
@@ -318,7 +318,7 @@ export class Worker {
       history: this.#conversation.sincePrompt(batch.calls[0]),
       loop: this.#policies.loop,
       graceMs: this.#policies.toolGraceMs,
-      surroundings: this.#options.surroundings,
+      toolContext: this.#options.toolContext,
       whenDurable: this.#options.whenDurable ?? (async () => {}),
       interrupts: () => this.inbox.interrupts(),
       isPausing: () => this.#isPauseRequested,

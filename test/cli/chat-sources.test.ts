@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { joined } from '../../src/cli/chat/view/joined-view.ts';
+import { viewFromSnapshot } from '../../src/cli/chat/view/joined-view.ts';
 import type { Print } from '../../src/cli/chat/view/print.ts';
 import { step } from '../../src/cli/chat/view/step.ts';
 import { reconnectingWatch } from '../../src/cli/hosting/reconnecting-watch.ts';
@@ -44,13 +44,13 @@ class Watcher {
     const watching = reconnectingWatch(pod, {
       signal: this.#leave.signal,
       isUp: async () => true,
-      ifLost: { patienceMs: Number.POSITIVE_INFINITY, ending: () => '' },
+      ifLost: { giveUpAfterMs: Number.POSITIVE_INFINITY, ending: () => '' },
       onConnection: () => {},
     });
     for await (const watched of watching) {
       const steps =
         watched.type === 'snapshot'
-          ? [joined(watched.snapshot, ME, 0)]
+          ? [viewFromSnapshot(watched.snapshot, ME, 0)]
           : watched.batch.events.map((event) => this.#step(event));
       for (const { view, prints } of steps) {
         this.view = view;

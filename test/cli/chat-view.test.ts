@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { joined } from '../../src/cli/chat/view/joined-view.ts';
+import { viewFromSnapshot } from '../../src/cli/chat/view/joined-view.ts';
 import type { Print } from '../../src/cli/chat/view/print.ts';
 import { decisionFor, questionAbout } from '../../src/cli/chat/screen/question.ts';
 import { inputIn } from '../../src/cli/chat/input-text.ts';
-import { inShort, statusTexts } from '../../src/cli/chat/screen/status.ts';
+import { compactCount, statusTexts } from '../../src/cli/chat/screen/status.ts';
 import { step } from '../../src/cli/chat/view/step.ts';
 import type { View } from '../../src/cli/chat/view/view.ts';
 import { DEFAULT_SETTINGS, type PodEvent, type PodFact, type Snapshot } from '../../src/pod/index.ts';
@@ -45,7 +45,7 @@ function after(
   facts: readonly PodFact[],
   from = SNAPSHOT,
 ): { readonly view: View; readonly prints: readonly Print[] } {
-  const start = joined(from, ME, 0);
+  const start = viewFromSnapshot(from, ME, 0);
   const prints: Print[] = [...start.prints];
   let { view } = start;
   for (const [index, fact] of facts.entries()) {
@@ -376,6 +376,6 @@ describe('input and questions', () => {
     expect(at(70)).toEqual(['tidy · sim/offline · thinking high · workspace-write · idle', '50%']);
     expect(at(61)).toEqual(['tidy · offline · thinking high · workspace-write · idle', '50%']);
     expect(at(40)).toEqual(['offline · workspace-write · idle', '50%']);
-    expect([999, 1234, 34_567, 1_234_567].map(inShort)).toEqual(['999', '1.2k', '35k', '1.2M']);
+    expect([999, 1234, 34_567, 1_234_567].map(compactCount)).toEqual(['999', '1.2k', '35k', '1.2M']);
   });
 });

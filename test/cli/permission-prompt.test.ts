@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { denyAll } from '../../src/cli/commands/run/permission-prompt.ts';
-import { RUN_WITHOUT_PERSON, isFromAnotherClient } from '../../src/cli/hosting/headless-approvals.ts';
+import { HEADLESS_RUN, isFromAnotherClient } from '../../src/cli/hosting/headless-approvals.ts';
 import type { Approval, PodEvent } from '../../src/pod/index.ts';
 
 const APPROVAL: Approval = {
@@ -31,7 +31,7 @@ describe('a run without a person', () => {
     ] as const) {
       const { reported, answer } = await askHeadless(isForAll, isAlone);
       expect(reported).toEqual(['denied']);
-      expect(answer).toMatchObject({ decision: 'deny', by: RUN_WITHOUT_PERSON });
+      expect(answer).toMatchObject({ decision: 'deny', by: HEADLESS_RUN });
     }
   });
 
@@ -54,7 +54,7 @@ describe('another client', () => {
     expect(isFromAnotherClient(cancel('ada', 'control'), me)).toBe(false);
     expect(isFromAnotherClient(cancel('bob', 'control'), me)).toBe(true);
     expect(isFromAnotherClient(cancel('ada', 'hld'), me)).toBe(true);
-    expect(isFromAnotherClient(cancel(RUN_WITHOUT_PERSON, 'control'), me)).toBe(false);
+    expect(isFromAnotherClient(cancel(HEADLESS_RUN, 'control'), me)).toBe(false);
     expect(isFromAnotherClient({ type: 'state', seq: 1, state: 'idle' }, me)).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from 'node:stream';
-import type { Surroundings } from '../../src/cli/command.ts';
+import type { CommandContext } from '../../src/cli/command.ts';
 
 /** A stream that behaves like a terminal, and its output. */
 class Screen extends Writable {
@@ -31,7 +31,7 @@ class Screen extends Writable {
 export function screens(isTTY: boolean) {
   const [stdout, stderr] = [new Screen(isTTY), new Screen(isTTY)];
   const stdin = new PassThrough();
-  const context: Surroundings = {
+  const context: CommandContext = {
     stdin,
     stdout,
     stderr,

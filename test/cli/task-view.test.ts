@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TaskEvent } from '../../src/client/index.ts';
-import type { Surroundings } from '../../src/cli/command.ts';
+import type { CommandContext } from '../../src/cli/command.ts';
 import { LiveView } from '../../src/cli/commands/task/live-view.ts';
 import { ACTIONS, OPTIONS, type TaskValues } from '../../src/cli/commands/task/options.ts';
 import { progressBar } from '../../src/cli/commands/task/progress-bar.ts';
@@ -19,7 +19,7 @@ const VALUES = {
   insecure: false,
 } as unknown as TaskValues;
 
-function viewFixture(isTTY: boolean, make: (context: Surroundings) => TaskView) {
+function viewFixture(isTTY: boolean, make: (context: CommandContext) => TaskView) {
   const { context, stdout, stderr } = screens(isTTY);
   const view = make(context);
   onTestFinished(() => view.close());
@@ -30,9 +30,9 @@ function viewFixture(isTTY: boolean, make: (context: Surroundings) => TaskView) 
 
 const waiting =
   (values: Partial<TaskValues> = {}) =>
-  (context: Surroundings) =>
+  (context: CommandContext) =>
     new WaitingView(context, { ...VALUES, ...values });
-const liveView = (context: Surroundings) => new LiveView(context, VALUES);
+const liveView = (context: CommandContext) => new LiveView(context, VALUES);
 const RUNNING = { taskId: 't', status: 'in_progress', state: 'running' } as const;
 
 describe('a progress bar', () => {

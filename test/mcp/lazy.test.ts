@@ -10,8 +10,8 @@ vi.mock('@modelcontextprotocol/client', (original) => {
 });
 
 test('the client library is loaded only when tools are requested', async () => {
-  const surroundings = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
-  const none = new McpServers(readMcpConfig({}), surroundings);
+  const toolContext = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
+  const none = new McpServers(readMcpConfig({}), toolContext);
   expect(await none.tools()).toEqual([]);
   await none.close();
   const { servers } = mcpFixture([scripted('')]);

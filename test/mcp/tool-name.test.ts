@@ -55,9 +55,9 @@ describe('the name of a tool', () => {
 });
 
 test('servers whose tools would have the same names are rejected', () => {
-  const surroundings = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
+  const toolContext = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
   const sameNameSpecs = ['a b', 'a.b'].map((name) => stdio([], { name }));
-  expect(() => new McpServers(sameNameSpecs, surroundings)).toThrow(
+  expect(() => new McpServers(sameNameSpecs, toolContext)).toThrow(
     'the tools of the MCP servers "a b" and "a.b" would have the same names: rename one of the servers',
   );
 });

@@ -23,7 +23,7 @@ describe('a listener for changes', () => {
     await listeners[0]?.waitFor(isIdle);
     expect(listeners[0]?.events).toEqual(all.events);
     expect(changes.map(({ before: row }) => row?.state).slice(0, 2)).toEqual([undefined, 'idle']);
-    expect(changes.every(({ id, last, told }) => id === pod.id && told <= last)).toBe(true);
+    expect(changes.every(({ id, last, publishedSeq }) => id === pod.id && publishedSeq <= last)).toBe(true);
     expect(changes.at(-1)?.last).toBeGreaterThan(before.seq);
     forget();
     const count = changes.length;

@@ -12,7 +12,7 @@ import {
   type OpenAgent,
   type Pod,
   type PodEvent,
-  type Watched,
+  type WatchItem,
 } from '../../src/pod/index.ts';
 import { type Script, type Sim, startSim } from '../../src/sim/index.ts';
 import { builtinTools, fileFacts, scopeFrom, type Tool, todoTool } from '../../src/tools/index.ts';
@@ -65,7 +65,7 @@ export function agentsOn(
     sandboxed: false,
     fileFacts,
     scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
-    surroundings: () => ({ env: { PATH: process.env.PATH ?? '' }, scratch: cwd, sandbox: undefined }),
+    toolContext: () => ({ env: { PATH: process.env.PATH ?? '' }, scratch: cwd, sandbox: undefined }),
     remember: async () => {},
     close: async () => {},
     ...rest,
@@ -107,7 +107,7 @@ export const promptCommand = (text: string) => ({ type: 'prompt' as const, conte
 /** Watches a pod and records everything it receives. */
 export class Listener {
   readonly events: PodEvent[] = [];
-  readonly snapshots: Extract<Watched, { type: 'snapshot' }>[] = [];
+  readonly snapshots: Extract<WatchItem, { type: 'snapshot' }>[] = [];
   readonly ended: Promise<unknown>;
   readonly #stop = new AbortController();
   readonly #waiting = new Set<() => void>();
@@ -138,7 +138,7 @@ export class Listener {
     return this.waitFor((event) => event.type === type) as Promise<Extract<PodEvent, { type: T }>>;
   }
 
-  async joined(): Promise<Extract<Watched, { type: 'snapshot' }>> {
+  async joined(): Promise<Extract<WatchItem, { type: 'snapshot' }>> {
     for (;;) {
       const [first] = this.snapshots;
       if (first !== undefined) return first;

@@ -17,7 +17,7 @@ export function plainAgent(url: string, cwd: string): Agent {
     sandboxed: false,
     fileFacts,
     scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
-    surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
+    toolContext: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
     remember: async () => {},
     close: async () => {},
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readCommand } from '../../src/pod/index.ts';
-import { SETTINGS_KEPT } from '../../src/pod/settings.ts';
+import { RECORDED_SETTINGS } from '../../src/pod/settings.ts';
 
 describe('the name of a session', () => {
   it.each(['a/b c', '日本語', '👩‍🚀', 'a\u2028b', 'x'.repeat(200)])('may be %j', (name) => {
@@ -13,7 +13,7 @@ describe('the name of a session', () => {
       expect(() => readCommand({ type: 'configure', set: { name } })).toThrow(
         'set.name must be a name of at most 200 characters, without line breaks and control characters',
       );
-      expect(SETTINGS_KEPT.read({ name }, [], () => {})).toEqual({ name });
+      expect(RECORDED_SETTINGS.read({ name }, [], () => {})).toEqual({ name });
     },
   );
 });

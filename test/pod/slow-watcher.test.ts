@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
-import type { Pod, PodEvent, Watched } from '../../src/pod/index.ts';
+import type { Pod, PodEvent, WatchItem } from '../../src/pod/index.ts';
 import { scriptedModel, turns } from './resume-fixture.ts';
 import { Listener, promptCommand, hostFixture } from './fixture.ts';
 
@@ -9,7 +9,7 @@ const DELTAS = 3_000;
 const flood = promptCommand(`go\n[[sim deltas=${DELTAS} size=8]]`);
 
 /** Reads until it is disconnected; returns the events and the error. */
-async function readOn(watching: AsyncGenerator<Watched>) {
+async function readOn(watching: AsyncGenerator<WatchItem>) {
   const events: PodEvent[] = [];
   try {
     for await (const step of watching) if (step.type === 'events') events.push(...step.batch.events);
@@ -22,7 +22,7 @@ async function readOn(watching: AsyncGenerator<Watched>) {
 /** Takes the first batch, and then nothing. */
 async function lazyWatcher(
   pod: Pod,
-): Promise<{ readonly seq: number; readonly watching: AsyncGenerator<Watched> }> {
+): Promise<{ readonly seq: number; readonly watching: AsyncGenerator<WatchItem> }> {
   const watching = pod.watch();
   const { value } = await watching.next();
   return { watching, seq: value?.type === 'snapshot' ? value.snapshot.seq : 0 };

@@ -27,6 +27,6 @@ it('the doors list their needs', () => {
     ['pod', ['namedSockets', 'claimSocket']],
     ['hld', ['user', 'modelNamed']],
     ['rpc', ['inventory']],
-    ['tasks', ['tasks', 'vitals']],
+    ['tasks', ['tasks', 'monitoring']],
   ]);
 });

@@ -65,8 +65,8 @@ describe('the paths that belong to Polypod', () => {
     const config = {
       ...DEFAULT_CONFIG,
       accounts: [
-        { name: 'a', key: { text: 'k', place: '/keys/a' } },
-        { name: 'b', key: { text: 'k', place: 'accounts.b.key in /x' } },
+        { name: 'a', key: { text: 'k', source: '/keys/a' } },
+        { name: 'b', key: { text: 'k', source: 'accounts.b.key in /x' } },
       ],
       daemon: {
         ...DEFAULT_CONFIG.daemon,

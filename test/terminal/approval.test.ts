@@ -18,7 +18,7 @@ const QUESTION: ApprovalQuestion = {
   more: ['timeout: 60'],
   arguments: { command: 'npm test' },
   rule: 'bash npm test *',
-  complaintAbout: (edited) => (typeof edited.command === 'string' ? undefined : 'command has to be a text.'),
+  findProblem: (edited) => (typeof edited.command === 'string' ? undefined : 'command has to be a text.'),
 };
 
 /** Presses keys some time after the question appeared. */

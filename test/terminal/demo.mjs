@@ -153,7 +153,7 @@ function ask(columns) {
     detail: { type: 'command', text: 'rm -rf build' },
     arguments: { command: 'rm -rf build' },
     rule: 'bash rm *',
-    complaintAbout: () => undefined,
+    findProblem: () => undefined,
   };
   screen.print(questionLines(question, columns));
   approval = newApproval(question, REAL_TIMER.now() - 1000);

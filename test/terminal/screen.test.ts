@@ -43,7 +43,7 @@ function screenFixture({ columns = 20, rows = 10, accepts = (): boolean => true 
       onDrain = listener;
     },
   };
-  let live: LiveArea & { readonly againMs?: number } = staticLive([]);
+  let live: LiveArea & { readonly redrawAfterMs?: number } = staticLive([]);
   let drawn = 0;
   const draw = () => {
     drawn += 1;
@@ -69,7 +69,7 @@ function screenFixture({ columns = 20, rows = 10, accepts = (): boolean => true 
       timer.pass(SETTLED_MS);
       vt.mayOverflow = false;
     },
-    show(next: LiveArea & { readonly againMs?: number }) {
+    show(next: LiveArea & { readonly redrawAfterMs?: number }) {
       live = next;
       screen.refresh();
       timer.pass(20);
@@ -146,7 +146,7 @@ describe('the screen', () => {
 
   it('redraws automatically only while the live area requests it', () => {
     const { timer, show, drawn } = screenFixture();
-    show({ ...staticLive(lines('spinner')), againMs: 100 });
+    show({ ...staticLive(lines('spinner')), redrawAfterMs: 100 });
     const draws = drawn();
     timer.pass(1000);
     expect(drawn()).toBe(draws + 10);
@@ -209,11 +209,11 @@ describe('the screen', () => {
 
   it('draws the cursor of a moving live area on a full screen, and keeps the real one at the first row', () => {
     const { vt, writes, show } = screenFixture({ rows: 3 });
-    show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 2 }, againMs: 100 });
+    show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 2 }, redrawAfterMs: 100 });
     expect(vt.cursor).toEqual({ line: 0, column: 0 });
     expect(vt.modes).not.toContain('?25');
     expect(writes.at(-1)).toContain('> \u001b[7mi\u001b[mnput');
-    show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 7 }, againMs: 100 });
+    show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 7 }, redrawAfterMs: 100 });
     expect(writes.at(-1)).toContain('> input\u001b[7m \u001b[m');
     show({ lines: lines('> input', 'status'), cursor: { row: 0, column: 7 } });
     expect(vt.cursor).toEqual({ line: 0, column: 7 });
@@ -328,11 +328,11 @@ describe('for any content', () => {
         };
         print(Array.from({ length: 24 }, (_, index) => line(`line ${index}`)));
         for (const { finished, live, row, column, columns, isNoticed } of moves) {
-          show({ ...staticLive(live), againMs: 100 });
+          show({ ...staticLive(live), redrawAfterMs: 100 });
           if (columns !== null) resizeUnnoticed(columns);
           print(finished);
           const cursor = { row: Math.min(row, Math.max(0, live.length - 1)), column };
-          show({ lines: live, cursor, againMs: 100 });
+          show({ lines: live, cursor, redrawAfterMs: 100 });
           if (isNoticed) notice();
         }
         notice();

@@ -4,11 +4,11 @@ import {
   type Key,
   line,
   openTerminal,
-  PlainSurface,
+  PlainOutput,
   type TerminalProcess,
   REAL_TIMER,
   type ScreenOutput,
-  type Surface,
+  type OutputTarget,
   type Terminal,
   type TerminalInput,
   type TerminalOutput,
@@ -154,7 +154,7 @@ describe('without a terminal', () => {
 
   it('all output is plain lines', () => {
     const output = new Output();
-    const surface: Surface = new PlainSurface(output);
+    const surface: OutputTarget = new PlainOutput(output);
     surface.print([line('red', { colour: 'red', bold: true }), line('\u001b[2Jx'), []]);
     surface.refresh();
     surface.close();

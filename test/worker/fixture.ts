@@ -62,7 +62,7 @@ export async function workerFixture(
     settings: () => ({ llm, model: { ...MODEL, ...model }, system: 'Be brief.', tools, thinking: 'low' }),
     cwd: '/nowhere',
     approve: allowAll,
-    surroundings: () => ({ env: {}, scratch: '/nowhere', sandbox: undefined }),
+    toolContext: () => ({ env: {}, scratch: '/nowhere', sandbox: undefined }),
     wait: async () => 'waited',
     random: () => 0.5,
     ...rest,

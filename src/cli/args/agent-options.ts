@@ -5,7 +5,7 @@ import type { NewSession } from '../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../setup/index.ts';
 import { THINKING_LEVELS } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from './data-dir.ts';
 import { MODEL } from './model-option.ts';
 import { PERMISSION_MODES } from '../../tools/index.ts';
@@ -52,27 +52,27 @@ export interface AgentRequest {
   readonly fresh: NewSession;
   readonly offline: boolean;
   /** Do not store the session. */
-  readonly isFleeting: boolean;
+  readonly isEphemeral: boolean;
   /** Host the pod in this process, even if a daemon is running. */
-  readonly isHere: boolean;
+  readonly isInProcess: boolean;
   readonly allowPaths: readonly string[];
   readonly sandbox: boolean;
   readonly mcpServers: readonly McpServerSpec[];
 }
 
 /** Reads the paths and files that the options name. Rejects if a path does not exist. */
-export async function readAgentRequest(values: AgentValues, around: Surroundings): Promise<AgentRequest> {
+export async function readAgentRequest(values: AgentValues, context: CommandContext): Promise<AgentRequest> {
   const { name, model, mode, thinking, system, sandbox, offline } = values;
-  const { 'mcp-config': mcpConfig, 'no-session': isFleeting } = values;
+  const { 'mcp-config': mcpConfig, 'no-session': isEphemeral } = values;
   return {
-    dataPaths: dataPathsOf(values, around),
+    dataPaths: dataPathsOf(values, context),
     fresh: {
       cwd: await existingDirectory(values.cwd ?? '.'),
       ...withoutUndefined({ name, model, mode, thinking, appendSystem: system }),
     },
     offline,
-    isFleeting,
-    isHere: values['no-daemon'] || isFleeting || sandbox || mcpConfig !== undefined,
+    isEphemeral,
+    isInProcess: values['no-daemon'] || isEphemeral || sandbox || mcpConfig !== undefined,
     allowPaths: await Promise.all(values['allow-path'].map(existing)),
     sandbox,
     mcpServers: mcpConfig === undefined ? [] : await serversIn(mcpConfig),
@@ -82,15 +82,15 @@ export async function readAgentRequest(values: AgentValues, around: Surroundings
 /** Rejects options that exclude each other; `goesOn` is the option that continues an earlier session. */
 export function refuseContradictions(
   values: Pick<AgentValues, 'offline' | 'model' | 'cwd' | 'name' | 'no-session'>,
-  goesOn: '--resume' | '--continue' | undefined,
+  continuedBy: '--resume' | '--continue' | undefined,
 ): void {
-  const { offline, model, cwd, name, 'no-session': isFleeting } = values;
+  const { offline, model, cwd, name, 'no-session': isEphemeral } = values;
   if (offline && model !== undefined) throw exclusive('--offline', '--model');
-  if (goesOn === undefined) return;
-  if (isFleeting) throw exclusive(goesOn, '--no-session');
+  if (continuedBy === undefined) return;
+  if (isEphemeral) throw exclusive(continuedBy, '--no-session');
   if (name !== undefined)
-    throw new PolypodError('bad-request', `--name is for a new session: leave out ${goesOn}`);
-  if (goesOn === '--resume' && cwd !== undefined)
+    throw new PolypodError('bad-request', `--name is for a new session: leave out ${continuedBy}`);
+  if (continuedBy === '--resume' && cwd !== undefined)
     throw new PolypodError('bad-request', 'a session always continues in its own directory: omit --cwd');
 }
 

@@ -1,5 +1,5 @@
 import { type DataPaths, dataPathsFrom } from '../../setup/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 
 /** The option of every command that uses sessions. */
 export const DATA_DIR = {
@@ -12,7 +12,7 @@ export const DATA_DIR = {
 
 export function dataPathsOf(
   values: { readonly 'data-dir': string | undefined },
-  { env }: Surroundings,
+  { env }: CommandContext,
 ): DataPaths {
   return dataPathsFrom(env, { dataDirectory: values['data-dir'] });
 }

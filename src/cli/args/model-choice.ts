@@ -1,7 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import { DEFAULT_CONFIG, modelAccess, dataPathsFrom, readConfig } from '../../setup/index.ts';
 import { type ConnectOptions, type Llm, type Model, VENDORS } from '../../llm/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 
 /** A connected model, and notices for the user about how it was selected. */
 export interface ReadyModel {
@@ -23,17 +23,17 @@ export interface ModelRequest {
 /** Returns the model that the command line names, or the best available one. */
 export async function readyModel(
   { reference, offline, replaying }: ModelRequest,
-  around: Surroundings,
+  context: CommandContext,
   connect: ConnectOptions,
 ): Promise<ReadyModel> {
   if (offline && reference !== undefined) {
     throw new PolypodError('bad-request', '--offline and --model exclude each other');
   }
-  const dataPaths = dataPathsFrom(around.env);
-  const env = replaying ? { ...standInKeys(), ...around.env } : around.env;
+  const dataPaths = dataPathsFrom(context.env);
+  const env = replaying ? { ...standInKeys(), ...context.env } : context.env;
   const { config, warnings } = offline ? NO_CONFIG : await readConfig(dataPaths);
   const access = await modelAccess({ env, config, dataPaths, offline, connect });
-  const { llm, model, notices } = await access.choose(reference, around.signal);
+  const { llm, model, notices } = await access.choose(reference, context.signal);
   return { llm, model, notices: [...warnings, ...notices], close: () => access.close() };
 }
 

@@ -1,10 +1,10 @@
 import { PolypodError } from '../../base/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 
 /** Returns the prompt from the arguments; reads stdin if there are none or if the argument is `-`. */
 export async function promptFrom(
   words: readonly string[],
-  stdin: Surroundings['stdin'],
+  stdin: CommandContext['stdin'],
   example: string,
 ): Promise<string> {
   if (words.length === 0 && stdin.isTTY) {

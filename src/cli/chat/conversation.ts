@@ -1,16 +1,16 @@
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
-import type { PodCommand, Receipt, Watched } from '../../pod/index.ts';
+import type { PodCommand, Receipt, WatchItem } from '../../pod/index.ts';
 import { type PodLocation, reconnectingWatch } from '../hosting/index.ts';
-import { joined } from './view/joined-view.ts';
+import { viewFromSnapshot } from './view/joined-view.ts';
 import { notice, type Print } from './view/print.ts';
 import { snapshotOf } from './view/current-snapshot.ts';
 import { step } from './view/step.ts';
-import type { Stepped } from './view/stepped.ts';
+import type { StepResult } from './view/step-result.ts';
 import type { View } from './view/view.ts';
 
 export interface ConversationOptions {
-  readonly place: PodLocation;
+  readonly location: PodLocation;
   readonly now: () => number;
   readonly onPrints: (prints: readonly Print[]) => void;
   /** Called after every change of the view. */
@@ -24,7 +24,7 @@ export class Conversation {
   readonly #options: ConversationOptions;
   readonly #pod: PodHandle;
   readonly #leaving: AbortController;
-  readonly #source: AsyncGenerator<Watched>;
+  readonly #source: AsyncGenerator<WatchItem>;
   /** The part of the history that `begin` prints. */
   readonly #past: readonly Print[];
   #view: View;
@@ -32,13 +32,13 @@ export class Conversation {
 
   /** Resolves when the first snapshot has arrived. Nothing is printed before `begin`. */
   static async open(pod: PodHandle, options: ConversationOptions): Promise<Conversation> {
-    const { place, onPrints, now } = options;
+    const { location, onPrints, now } = options;
     const leaving = new AbortController();
     let conversation: Conversation | undefined;
     const source = reconnectingWatch(pod, {
       signal: leaving.signal,
-      isUp: place.isUp,
-      ifLost: place.ifLost,
+      isUp: location.isUp,
+      ifLost: location.ifLost,
       onConnection: (state) => {
         onPrints([state === 'lost' ? LOST : BACK]);
         if (conversation !== undefined) conversation.#show({ isAway: state === 'lost' });
@@ -46,7 +46,7 @@ export class Conversation {
     });
     const { value: first } = await source.next();
     if (first?.type !== 'snapshot') throw new PolypodError('internal', `the pod ${pod.id} sent no snapshot`);
-    const start = joined(first.snapshot, place.me, now());
+    const start = viewFromSnapshot(first.snapshot, location.me, now());
     conversation = new Conversation(pod, options, { leaving, source, start });
     return conversation;
   }
@@ -56,8 +56,8 @@ export class Conversation {
     options: ConversationOptions,
     parts: {
       readonly leaving: AbortController;
-      readonly source: AsyncGenerator<Watched>;
-      readonly start: Stepped;
+      readonly source: AsyncGenerator<WatchItem>;
+      readonly start: StepResult;
     },
   ) {
     this.#pod = pod;
@@ -85,7 +85,7 @@ export class Conversation {
 
   /** Sends a command as the local user, or as `by` if it is given. */
   handle(command: PodCommand, by?: string): Promise<Receipt> {
-    const { me } = this.#options.place;
+    const { me } = this.#options.location;
     // Recorded before the command is sent, because the event can arrive before the receipt.
     if (command.type === 'decide' && by === undefined)
       this.#view = withDecided(this.#view, command.approvalId);
@@ -98,7 +98,7 @@ export class Conversation {
     await this.#watching;
   }
 
-  async #follow(watching: AsyncGenerator<Watched>): Promise<void> {
+  async #follow(watching: AsyncGenerator<WatchItem>): Promise<void> {
     const { onPrints, onEnd } = this.#options;
     let how: 'closed' | 'lost' = 'closed';
     try {
@@ -110,12 +110,12 @@ export class Conversation {
     if (!this.#leaving.signal.aborted) onEnd(how);
   }
 
-  #take(watched: Watched): void {
-    const { onPrints, onView, now, place } = this.#options;
+  #take(watched: WatchItem): void {
+    const { onPrints, onView, now, location } = this.#options;
     const prints: Print[] = [];
     if (watched.type === 'snapshot') {
       // The events in between are no longer stored: the view is rebuilt from the snapshot.
-      const anew = joined(watched.snapshot, place.me, now());
+      const anew = viewFromSnapshot(watched.snapshot, location.me, now());
       this.#view = anew.view;
       prints.push({ type: 'text-end' }, GAP, ...anew.prints);
     } else

@@ -1,3 +1,3 @@
 /** The chat: reduces the events of a pod to a view, draws the view, and turns what a user types into commands. */
-export { holdChat } from './hold-chat.ts';
-export { ASK_WHICH, pickSession, withBareResume } from './pick-session.ts';
+export { runChat } from './run-chat.ts';
+export { RESUME_FROM_LIST, pickSession, withBareResume } from './pick-session.ts';

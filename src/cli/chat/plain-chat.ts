@@ -1,15 +1,15 @@
 import { createInterface } from 'node:readline';
 import { onAbort } from '../../base/index.ts';
 import type { Approval } from '../../pod/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../command.ts';
 import { QuestionNumbers } from '../output/question-numbers.ts';
-import { CHAT_WITHOUT_PERSON } from '../hosting/headless-approvals.ts';
-import { PlainSurface } from '../../terminal/index.ts';
+import { HEADLESS_CHAT } from '../hosting/headless-approvals.ts';
+import { PlainOutput } from '../../terminal/index.ts';
 import { answerIn } from './screen/approval-dialog.ts';
 import { Presenter } from './screen/presenter.ts';
 import { notice, type Print } from './view/print.ts';
 import { questionAbout } from './screen/question.ts';
-import { type Accepted, ChatSession } from './talk.ts';
+import { type Accepted, ChatSession } from './chat-session.ts';
 import type { ChatOptions } from './terminal-chat.ts';
 import { isBusy, type RunEnd } from './view/view.ts';
 
@@ -17,37 +17,37 @@ const NOBODY = 'Nobody can be asked in this chat: find another way, or say what 
 
 export interface PlainChatOptions extends Omit<ChatOptions, 'history'> {
   /** Leave pending approvals to other clients when the input has ended. */
-  readonly isGuest: boolean;
+  readonly hasJoined: boolean;
 }
 
 const LEFT = 'no one can answer here: the approval stays pending (polypod approvals, polypod attach)';
 
 /** A chat in lines, for pipes and simple terminals: each input line is sent when the previous one is done. */
 export async function plainChat(
-  { place, pod, prompt, isGuest }: PlainChatOptions,
-  around: Surroundings,
+  { location, pod, prompt, hasJoined }: PlainChatOptions,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const surface = new PlainSurface(around.stdout);
+  const surface = new PlainOutput(context.stdout);
   const presenter = new Presenter({ width: () => surface.size.columns, key: '', marks: true });
   const print = (prints: readonly Print[]): void => surface.print(presenter.lines(prints));
   const changes = new Changes();
   const leaving = new AbortController();
   const leave = (): void => {
     leaving.abort();
-    changes.tell();
+    changes.notify();
   };
-  const lines = new Lines(around.stdin, () => changes.tell());
-  const forget = onAbort(around.signal, leave);
+  const lines = new Lines(context.stdin, () => changes.notify());
+  const forget = onAbort(context.signal, leave);
   let code: ExitCode = EXIT.ok;
   const worsen = (other: ExitCode): void => {
     if (code === EXIT.ok) code = other;
   };
   try {
-    place.notices.listen((text) => print([notice(text, 'warning')]));
-    const talk = await ChatSession.open(place, pod, {
+    location.notices.listen((text) => print([notice(text, 'warning')]));
+    const session = await ChatSession.open(location, pod, {
       now: () => performance.now(),
       print,
-      onView: () => changes.tell(),
+      onView: () => changes.notify(),
       leave,
       lost: () => {
         worsen(EXIT.broken);
@@ -67,33 +67,33 @@ export async function plainChat(
     /** The id of the approval that was left to other clients, so that the notice is printed once. */
     let left: string | undefined;
     while (!leaving.signal.aborted) {
-      const [approval] = talk.view.approvals;
-      numbers.see(talk.view.approvals);
-      if (approval !== undefined && approval.approvalId !== posed) pose(approval);
+      const [approval] = session.view.approvals;
+      numbers.add(session.view.approvals);
+      if (approval !== undefined && approval.approvalId !== posed) show(approval);
       if (approval !== undefined && !isLeft(approval)) {
         if (!(await answered(approval))) await changes.next();
-      } else if (approval !== undefined && !place.outlives && !talk.view.hasCompany) {
+      } else if (approval !== undefined && !location.survivesExit && !session.view.hasOtherClients) {
         // The approval belongs to an earlier run in this process; it is pending again when the session is resumed.
         worsen(EXIT.usage);
         break;
-      } else if (!due(talk.view)) await changes.next();
+      } else if (!due(session.view)) await changes.next();
       else {
         const text = next ?? lines.take();
         next = undefined;
         if (text === undefined && lines.isOver) break;
         if (text === undefined) await changes.next();
-        else if (text.trim() !== '') await say(text);
+        else if (text.trim() !== '') await submit(text);
       }
     }
-    if (around.signal.aborted) {
+    if (context.signal.aborted) {
       worsen(EXIT.interrupted);
-      if (isOwnRun && isBusy(talk.view)) await talk.cancel();
+      if (isOwnRun && isBusy(session.view)) await session.cancel();
     }
-    await talk.close();
+    await session.close();
     return code;
 
-    async function say(text: string): Promise<void> {
-      const accepted = await talk.submit({ text, paths: [], whenBusy: 'follow-up' });
+    async function submit(text: string): Promise<void> {
+      const accepted = await session.submit({ text, paths: [], whenBusy: 'follow-up' });
       if (accepted === undefined) return worsen(EXIT.usage);
       isOwnRun = accepted.isRun;
       due = (view) => {
@@ -104,16 +104,16 @@ export async function plainChat(
     }
 
     /** Asks the pending approvals one at a time, in order. */
-    function pose(approval: Approval): void {
+    function show(approval: Approval): void {
       posed = approval.approvalId;
       print([{ type: 'question', approval, number: numbers.of(posed) }]);
       // On a terminal, input that was typed before the question appeared is not an answer to it.
-      if (around.stdin.isTTY === true) lines.drop();
+      if (context.stdin.isTTY === true) lines.drop();
     }
 
     /** Whether an approval is left to other clients: the input has ended, and another client can answer. */
     function isLeft({ approvalId }: Approval): boolean {
-      const isOurs = isOwnRun && !due(talk.view) && !isGuest && !talk.view.hasCompany;
+      const isOurs = isOwnRun && !due(session.view) && !hasJoined && !session.view.hasOtherClients;
       if (!lines.isOver || isOurs) return false;
       if (left !== approvalId) print([notice(LEFT)]);
       left = approvalId;
@@ -128,18 +128,18 @@ export async function plainChat(
       if (text === undefined) worsen(EXIT.usage);
       const [answer, by] =
         text === undefined
-          ? [{ type: 'deny', comment: NOBODY } as const, CHAT_WITHOUT_PERSON]
+          ? [{ type: 'deny', comment: NOBODY } as const, HEADLESS_CHAT]
           : [answerIn(text, { rule }), undefined];
       if (answer === undefined || answer.type === 'later')
         print([
           notice(`answer with y, ${rule === undefined ? '' : 'a (always), '}or n and what to do instead`),
         ]);
-      else if (await talk.decide(approvalId, answer, by)) await gone(approvalId);
+      else if (await session.decide(approvalId, answer, by)) await gone(approvalId);
       return true;
     }
 
     async function gone(approvalId: string): Promise<void> {
-      while (!leaving.signal.aborted && talk.view.approvals.some((each) => each.approvalId === approvalId))
+      while (!leaving.signal.aborted && session.view.approvals.some((each) => each.approvalId === approvalId))
         await changes.next();
     }
   } finally {
@@ -169,7 +169,7 @@ class Changes {
   #hasChanged = false;
   #wake: (() => void) | undefined;
 
-  tell(): void {
+  notify(): void {
     this.#hasChanged = true;
     this.#wake?.();
   }
@@ -190,7 +190,7 @@ class Lines {
   readonly #waiting: string[] = [];
   #isClosed = false;
 
-  constructor(input: Surroundings['stdin'], onChange: () => void) {
+  constructor(input: CommandContext['stdin'], onChange: () => void) {
     this.#reader = createInterface({ input });
     this.#reader.on('line', (text) => {
       this.#waiting.push(text);

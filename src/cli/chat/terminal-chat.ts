@@ -1,6 +1,6 @@
 import { onAbort } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../command.ts';
 import {
   chord,
   COLOURED,
@@ -22,11 +22,11 @@ import type { PodLocation } from '../hosting/index.ts';
 import { Presenter } from './screen/presenter.ts';
 import { notice, type Print } from './view/print.ts';
 import { QuestionBox } from './screen/question-box.ts';
-import { type UserInput, ChatSession } from './talk.ts';
+import { type UserInput, ChatSession } from './chat-session.ts';
 import { isBusy, type View } from './view/view.ts';
 
 export interface ChatOptions {
-  readonly place: PodLocation;
+  readonly location: PodLocation;
   /** The session to continue; a new session if undefined. */
   readonly pod: PodHandle | undefined;
   /** The first prompt. */
@@ -38,22 +38,22 @@ export interface ChatOptions {
 const PROMPT = '> ';
 
 /** Runs a chat on a terminal until the user leaves. */
-export async function terminalChat(options: ChatOptions, around: Surroundings): Promise<ExitCode> {
-  const chat = new TerminalChat(options, around);
+export async function terminalChat(options: ChatOptions, context: CommandContext): Promise<ExitCode> {
+  const chat = new TerminalChat(options, context);
   return chat.run();
 }
 
 /** Connects the parts of the terminal: keys become commands, and the view is drawn. */
 class TerminalChat {
   readonly #options: ChatOptions;
-  readonly #around: Surroundings;
+  readonly #context: CommandContext;
   readonly #screen: Screen;
   readonly #presenter: Presenter;
   readonly #left: Promise<void>;
   #leave: () => void = () => {};
   /** Keys arrive before the session is open: their actions wait for it and run one after the other. */
-  #talk: Promise<ChatSession> | undefined;
-  #said: Promise<unknown> = Promise.resolve();
+  #session: Promise<ChatSession> | undefined;
+  #submitted: Promise<unknown> = Promise.resolve();
   #view: View | undefined;
   #isLost = false;
   #editor: EditorState = newEditor();
@@ -61,13 +61,13 @@ class TerminalChat {
   #hint: { readonly chord: string; readonly text: string } | undefined;
   #known: Known;
 
-  constructor(options: ChatOptions, around: Surroundings) {
+  constructor(options: ChatOptions, context: CommandContext) {
     this.#options = options;
-    this.#around = around;
+    this.#context = context;
     this.#left = new Promise((resolve) => (this.#leave = resolve));
     this.#known = { cwd: '', models: [], sessions: [] };
     this.#screen = new Screen({
-      output: around.stdout,
+      output: context.stdout,
       paint: COLOURED,
       timer: REAL_TIMER,
       draw: (size) => this.#draw(size),
@@ -76,11 +76,11 @@ class TerminalChat {
   }
 
   async run(): Promise<ExitCode> {
-    const { place, pod, prompt, history } = this.#options;
+    const { location, pod, prompt, history } = this.#options;
     this.#editor = newEditor(await history?.read());
     const terminal = openTerminal({
-      input: this.#around.stdin,
-      output: this.#around.stdout,
+      input: this.#context.stdin,
+      output: this.#context.stdout,
       program: process,
       timer: REAL_TIMER,
       onKey: (key) => this.#onKey(key, () => terminal.suspend()),
@@ -92,20 +92,20 @@ class TerminalChat {
       onLeave: () => this.#screen.pause(),
       onContinue: () => this.#screen.resume(),
     });
-    const forget = onAbort(this.#around.signal, () => this.#leave());
-    this.#around.onHangUp(() => this.#leave());
+    const forget = onAbort(this.#context.signal, () => this.#leave());
+    this.#context.onHangUp(() => this.#leave());
     try {
-      place.notices.listen((text) => this.#print([notice(text, 'warning')]));
-      this.#talk = ChatSession.open(place, pod, this.#stage());
-      const talk = await this.#talk;
-      void this.#learn();
+      location.notices.listen((text) => this.#print([notice(text, 'warning')]));
+      this.#session = ChatSession.open(location, pod, this.#stage());
+      const session = await this.#session;
+      void this.#loadCompletions();
       if (prompt !== undefined) this.#submit({ text: prompt, paths: [], whenBusy: 'steer' });
       await this.#left;
-      if (!this.#isLost) this.#print(this.#farewell(talk.view));
-      await talk.close();
+      if (!this.#isLost) this.#print(this.#closingLines(session.view));
+      await session.close();
       await history?.written();
       if (this.#isLost) return EXIT.broken;
-      return this.#around.signal.aborted ? EXIT.interrupted : EXIT.ok;
+      return this.#context.signal.aborted ? EXIT.interrupted : EXIT.ok;
     } finally {
       forget();
       terminal.close();
@@ -128,23 +128,23 @@ class TerminalChat {
       },
       copy: (text: string) => {
         // OSC 52 copies to the clipboard in terminals that support it, also over ssh.
-        this.#around.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+        this.#context.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
         return true;
       },
       askAgain: () => {
         this.#questions.reopenAll();
         if (this.#view?.approvals.length === 0) this.#print([notice('there are no pending approvals')]);
-        this.#pose();
+        this.#showQuestion();
       },
     };
   }
 
   /** Loads the completions of sessions and models once, because that can take a moment. */
-  async #learn(): Promise<void> {
-    const { place } = this.#options;
+  async #loadCompletions(): Promise<void> {
+    const { location } = this.#options;
     const [models, rows] = await Promise.all([
-      place.models().catch(() => []),
-      place.sessions().catch(() => []),
+      location.models().catch(() => []),
+      location.sessions().catch(() => []),
     ]);
     const sessions = rows
       .filter(({ archived }) => !archived)
@@ -155,12 +155,12 @@ class TerminalChat {
   #onView(view: View): void {
     this.#view = view;
     this.#known = { ...this.#known, cwd: view.cwd };
-    this.#pose();
+    this.#showQuestion();
     this.#screen.refresh();
   }
 
-  #pose(): void {
-    this.#print(this.#questions.pose(this.#view?.approvals ?? [], REAL_TIMER.now()));
+  #showQuestion(): void {
+    this.#print(this.#questions.show(this.#view?.approvals ?? [], REAL_TIMER.now()));
     this.#screen.refresh();
   }
 
@@ -174,7 +174,7 @@ class TerminalChat {
         editor: this.#editor,
         prompt: PROMPT,
         hint: this.#hint?.text,
-        usualMode: this.#options.place.usualMode,
+        defaultMode: this.#options.location.defaultMode,
       },
       { columns, rows },
       REAL_TIMER.now(),
@@ -224,7 +224,7 @@ class TerminalChat {
     const view = this.#view;
     // An unreachable pod cannot be cancelled.
     const busy = view !== undefined && !view.isAway && (isBusy(view) || view.shells.length > 0);
-    const { outlives } = this.#options.place;
+    const { survivesExit } = this.#options.location;
     if (busy && (pressed === 'ctrl-c' || (pressed === 'escape' && isAgain))) this.#cancel();
     else if (pressed === 'escape' && busy)
       this.#hint = {
@@ -232,7 +232,7 @@ class TerminalChat {
         text: 'Esc again cancels · Enter steers · Alt-Enter queues a follow-up',
       };
     else if (pressed === 'ctrl-c' && !isAgain) this.#hint = { chord: pressed, text: 'Ctrl-C again exits' };
-    else if (pressed === 'ctrl-d' && busy && !outlives && !isAgain)
+    else if (pressed === 'ctrl-d' && busy && !survivesExit && !isAgain)
       this.#hint = { chord: pressed, text: 'Ctrl-D again cancels the run and exits' };
     else if (pressed === 'ctrl-c' || pressed === 'ctrl-d') this.#leave();
   }
@@ -250,30 +250,30 @@ class TerminalChat {
 
   async #answer(approvalId: string, answer: ApprovalAnswer): Promise<void> {
     if (answer.type === 'later') this.#print([notice('deferred: /questions shows it again')]);
-    else if ((await (await this.#talk)?.decide(approvalId, answer)) !== true)
+    else if ((await (await this.#session)?.decide(approvalId, answer)) !== true)
       this.#questions.reopen(approvalId);
-    this.#pose();
+    this.#showQuestion();
   }
 
-  #submit(said: UserInput): void {
-    this.#options.history?.add(said.text);
-    this.#said = this.#said.then(async () => (await this.#talk)?.submit(said)).catch(() => {});
+  #submit(input: UserInput): void {
+    this.#options.history?.add(input.text);
+    this.#submitted = this.#submitted.then(async () => (await this.#session)?.submit(input)).catch(() => {});
   }
 
   #cancel(): void {
-    void this.#talk?.then((talk) => talk.cancel());
+    void this.#session?.then((session) => session.cancel());
   }
 
   #print(prints: readonly Print[]): void {
     this.#screen.print(this.#presenter.lines(prints));
   }
 
-  #farewell({ podId, settings, hasBegun, isClosed, state }: View): readonly Print[] {
-    const { place, history } = this.#options;
+  #closingLines({ podId, settings, hasBegun, isClosed, state }: View): readonly Print[] {
+    const { location, history } = this.#options;
     // Without a history, nothing is stored that could be resumed.
     if (isClosed || !hasBegun || history === undefined) return [];
     const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
-    if (place.outlives && isBusy({ state }))
+    if (location.survivesExit && isBusy({ state }))
       return [notice(`the run continues; polypod attach ${word} returns to it`)];
     return [notice(`polypod chat --resume ${word} resumes this session`)];
   }

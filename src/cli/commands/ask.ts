@@ -14,7 +14,7 @@ import {
   THINKING_LEVELS,
 } from '../../llm/index.ts';
 import { AnswerPrinter, JsonPrinter, type Printer } from '../output/answer-printer.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { type ReadyModel, readyModel } from '../args/model-choice.ts';
 import { MODEL } from '../args/model-option.ts';
 import { explainFailure } from '../output/explain-failure.ts';
@@ -57,19 +57,23 @@ Examples:
   polypod ask "Why is the sky blue?"
   polypod ask -m groq/llama-3.3-70b-versatile "One haiku, please"
   git diff | polypod ask -s "You review code." -`,
-  async run({ values, positionals }, around) {
-    const text = await promptFrom(positionals, around.stdin, 'polypod ask "Why is the sky blue?"');
+  async run({ values, positionals }, context) {
+    const text = await promptFrom(positionals, context.stdin, 'polypod ask "Why is the sky blue?"');
     const content: readonly Content[] = [
       { type: 'text', text },
       ...(await Promise.all(values.image.map(imageOf))),
     ];
-    const transport = await transportFor(values.record, values.replay, around);
-    const wish = { reference: values.model, offline: values.offline, replaying: values.replay !== undefined };
-    const ready = await readyModel(wish, around, transport.options);
-    const printer = values.json ? new JsonPrinter(around.stdout) : new AnswerPrinter(around, values.quiet);
+    const transport = await transportFor(values.record, values.replay, context);
+    const selection = {
+      reference: values.model,
+      offline: values.offline,
+      replaying: values.replay !== undefined,
+    };
+    const ready = await readyModel(selection, context, transport.options);
+    const printer = values.json ? new JsonPrinter(context.stdout) : new AnswerPrinter(context, values.quiet);
     try {
       if (!values.quiet)
-        for (const notice of ready.notices) around.stderr.write(`polypod: ${sanitizeLine(notice)}\n`);
+        for (const notice of ready.notices) context.stderr.write(`polypod: ${sanitizeLine(notice)}\n`);
       const { maxOutput } = ready.model;
       const maxTokens = values['max-tokens'] ?? maxOutput;
       const request: LlmRequest = {
@@ -82,7 +86,7 @@ Examples:
           temperature: values.temperature,
         }),
       };
-      return await answer(ready, request, printer, around);
+      return await answer(ready, request, printer, context);
     } finally {
       await transport.finish();
       await ready.close();
@@ -95,11 +99,11 @@ async function answer(
   ready: ReadyModel,
   request: LlmRequest,
   printer: Printer,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
   let waitedMs = 0;
   for (let attempts = 1; ; attempts++) {
-    const outcome = await attempt(ready, request, printer, around.signal);
+    const outcome = await attempt(ready, request, printer, context.signal);
     if (outcome.error === undefined) return exitCodeOf(outcome.last);
     const { error: failure, answerBegan } = outcome;
     const delayMs = retryDelay(DEFAULT_RETRY, {
@@ -110,15 +114,15 @@ async function answer(
       random: Math.random(),
     });
     if (delayMs === undefined) {
-      around.stderr.write(
+      context.stderr.write(
         `polypod ask: ${explainFailure(failure, ready.llm.account, modelReference(ready.model))}\n`,
       );
       return failure.kind === 'auth' || failure.kind === 'unknown-model' ? EXIT.usage : EXIT.broken;
     }
     printer.retry({ type: 'retry', attempt: attempts + 1, delayMs, failure });
     waitedMs += delayMs;
-    await sleep(delayMs, undefined, { signal: around.signal }).catch(() => {});
-    if (around.signal.aborted) return EXIT.interrupted;
+    await sleep(delayMs, undefined, { signal: context.signal }).catch(() => {});
+    if (context.signal.aborted) return EXIT.interrupted;
   }
 }
 
@@ -186,7 +190,7 @@ interface Recorder {
 async function transportFor(
   record: string | undefined,
   replay: string | undefined,
-  { env }: Surroundings,
+  { env }: CommandContext,
 ): Promise<Recorder> {
   if (record !== undefined && replay !== undefined) {
     throw new PolypodError('bad-request', '--record and --replay exclude each other');

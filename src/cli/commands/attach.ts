@@ -1,8 +1,8 @@
 import { PolypodError } from '../../base/index.ts';
 import { findSession, type DataPaths } from '../../setup/index.ts';
 import { sessionsIn } from '../../pod/sessions.ts';
-import { holdChat } from '../chat/index.ts';
-import { runnable, type Surroundings } from '../command.ts';
+import { runChat } from '../chat/index.ts';
+import { runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import {
   type PodLocation,
@@ -34,35 +34,35 @@ Examples:
   polypod attach refactoring
   polypod attach 0192f3a4
   polypod attach --plain 0192f3a4 < /dev/null | tee run.txt`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     const [word, ...more] = positionals;
     if (word === undefined || more.length > 0)
       throw new PolypodError('bad-request', 'attach takes one pod: polypod ls lists them');
-    const dataPaths = dataPathsOf(values, around);
-    const { place, name } = await placeOf(word, dataPaths, around);
-    const pod = await place.open(name).catch(async (thrown: unknown) => {
-      await place.close();
+    const dataPaths = dataPathsOf(values, context);
+    const { location, name } = await locate(word, dataPaths, context);
+    const pod = await location.open(name).catch(async (thrown: unknown) => {
+      await location.close();
       throw thrown;
     });
     const { plain: isPlain } = values;
-    return holdChat(
-      { place, pod, prompt: undefined, dataPaths, isPlain, isFleeting: false, isGuest: true },
-      around,
+    return runChat(
+      { location, pod, prompt: undefined, dataPaths, isPlain, isEphemeral: false, hasJoined: true },
+      context,
     );
   },
 });
 
 interface Found {
-  readonly place: PodLocation;
+  readonly location: PodLocation;
   readonly name: string;
 }
 
 /** Finds where the pod is hosted: the process that has its session open, or the daemon, which loads it. */
-async function placeOf(word: string, dataPaths: DataPaths, around: Surroundings): Promise<Found> {
+async function locate(word: string, dataPaths: DataPaths, context: CommandContext): Promise<Found> {
   if (word.includes('/')) {
     const owner = ownerOfPodSocket(word);
-    const place = await hostInOtherProcess(owner, around);
-    if (place !== undefined) return { place, name: owner.id };
+    const location = await hostInOtherProcess(owner, context);
+    if (location !== undefined) return { location, name: owner.id };
     throw new PolypodError(
       'not-found',
       `no process listens on ${word}: name a session, or the socket of one in a runtime directory of Polypod`,
@@ -70,13 +70,13 @@ async function placeOf(word: string, dataPaths: DataPaths, around: Surroundings)
   }
   const row = findSession(sessionsIn(dataPaths.dataDirectory), word);
   const owner = ownerOf(row, dataPaths);
-  const elsewhere = owner && (await hostInOtherProcess(owner, around));
-  if (elsewhere !== undefined) return { place: elsewhere, name: row.id };
-  const place = await hostInDaemon(
+  const elsewhere = owner && (await hostInOtherProcess(owner, context));
+  if (elsewhere !== undefined) return { location: elsewhere, name: row.id };
+  const location = await hostInDaemon(
     { dataPaths, fresh: { cwd: row.cwd }, offline: false, allowPaths: [] },
-    around,
+    context,
   );
-  if (place !== undefined) return { place, name: row.id };
+  if (location !== undefined) return { location, name: row.id };
   throw new PolypodError(
     'not-found',
     `no process hosts the session ${row.id}: resume it with polypod chat --resume ${row.id.slice(0, 8)}, or host it with polypod serve`,

@@ -13,11 +13,11 @@ import {
 import { nearestMatch, PolypodError } from '../../base/index.ts';
 import { followLines } from '../../daemon/index.ts';
 import type { DataPaths } from '../../setup/index.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { momentIn } from '../args/time-argument.ts';
 import type { Values } from '../options.ts';
-import { type Brush, brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
+import { type TextColors, brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
 
 const USUAL_LIMIT = 200;
 
@@ -80,20 +80,20 @@ Examples:
   polypod audit --by ci --door tasks --json
   polypod audit verify
   polypod audit verify --expect 1204:9f2c…`,
-  async run({ values, positionals: [action, ...more] }, around) {
+  async run({ values, positionals: [action, ...more] }, context) {
     if (action !== undefined && (action !== 'verify' || more.length > 0))
       throw new PolypodError('bad-request', 'unknown arguments: use polypod audit or polypod audit verify');
-    const dataPaths = dataPathsOf(values, around);
-    return action === 'verify' ? verify(dataPaths, values, around) : show(dataPaths, values, around);
+    const dataPaths = dataPathsOf(values, context);
+    return action === 'verify' ? verify(dataPaths, values, context) : show(dataPaths, values, context);
   },
 });
 
 async function show(
   dataPaths: DataPaths,
   values: Values<typeof OPTIONS>,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout, stderr, env, signal } = around;
+  const { stdout, stderr, env, signal } = context;
   const files = auditFiles(dataPaths.dataDirectory);
   const filter = filterOf(values);
   if (listAuditFiles(files).length === 0 && !existsSync(files.directory)) {
@@ -155,7 +155,7 @@ function filterOf(values: Values<typeof OPTIONS>): AuditFilter {
 }
 
 /** Formats an entry: time, event, person, door, subject. */
-function entryLine(entry: AuditEntry, paint: Brush): string {
+function entryLine(entry: AuditEntry, paint: TextColors): string {
   const {
     time,
     event,
@@ -192,7 +192,7 @@ function entryLine(entry: AuditEntry, paint: Brush): string {
 
 const BAD: ReadonlySet<string> = new Set(['audit.gap', 'audit.torn', 'approval.skipped']);
 
-function verify(dataPaths: DataPaths, values: Values<typeof OPTIONS>, { stdout }: Surroundings): ExitCode {
+function verify(dataPaths: DataPaths, values: Values<typeof OPTIONS>, { stdout }: CommandContext): ExitCode {
   const files = auditFiles(dataPaths.dataDirectory);
   const expect = values.expect === undefined ? undefined : expectedIn(values.expect);
   const verdict = verifyAudit(files, { from: values.from, expect });

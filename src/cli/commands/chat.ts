@@ -3,8 +3,8 @@ import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { SettingsChange } from '../../pod/index.ts';
-import { ASK_WHICH, holdChat, pickSession, withBareResume } from '../chat/index.ts';
-import { type Runnable, runnable, type Surroundings } from '../command.ts';
+import { RESUME_FROM_LIST, runChat, pickSession, withBareResume } from '../chat/index.ts';
+import { type Runnable, runnable, type CommandContext } from '../command.ts';
 import {
   AGENT_OPTIONS,
   type AgentRequest,
@@ -53,25 +53,25 @@ Examples:
   polypod chat --continue
   polypod chat --resume
   echo "Summarise README.md" | polypod chat --mode read-only`,
-  async run({ values, positionals }, around) {
-    const { resume, continue: goesOn, plain: isPlain } = values;
-    if (resume !== undefined && goesOn) throw exclusive('--resume', '--continue');
-    refuseContradictions(values, resume !== undefined ? '--resume' : goesOn ? '--continue' : undefined);
-    const wish = await readAgentRequest(values, around);
-    const { dataPaths, isFleeting } = wish;
-    const { place, pod, isGuest } = await opened(wish, values, around);
+  async run({ values, positionals }, context) {
+    const { resume, continue: continuedBy, plain: isPlain } = values;
+    if (resume !== undefined && continuedBy) throw exclusive('--resume', '--continue');
+    refuseContradictions(values, resume !== undefined ? '--resume' : continuedBy ? '--continue' : undefined);
+    const request = await readAgentRequest(values, context);
+    const { dataPaths, isEphemeral } = request;
+    const { location, pod, hasJoined } = await opened(request, values, context);
     const prompt = positionals.length === 0 ? undefined : positionals.join(' ');
-    return holdChat({ place, pod, prompt, dataPaths, isPlain, isFleeting, isGuest }, around);
+    return runChat({ location, pod, prompt, dataPaths, isPlain, isEphemeral, hasJoined }, context);
   },
 });
 
 /** `polypod chat`: an agent on the terminal. */
 export const chat: Runnable = {
   ...command,
-  run: (argv, around) => command.run(withBareResume(argv), around),
+  run: (argv, context) => command.run(withBareResume(argv), context),
 };
 
-interface Stated {
+interface ChatValues {
   readonly resume: string | undefined;
   readonly continue: boolean;
   readonly cwd: string | undefined;
@@ -79,29 +79,34 @@ interface Stated {
 
 /** Opens the location, and the session to continue with the settings of the options; no pod for a new session. */
 async function opened(
-  wish: AgentRequest,
-  stated: Stated,
-  around: Surroundings,
-): Promise<{ readonly place: PodLocation; readonly pod: PodHandle | undefined; readonly isGuest: boolean }> {
-  let place =
-    (wish.isHere ? undefined : await hostInDaemon(wish, around)) ?? (await hostInThisProcess(wish, around));
+  request: AgentRequest,
+  values: ChatValues,
+  context: CommandContext,
+): Promise<{
+  readonly location: PodLocation;
+  readonly pod: PodHandle | undefined;
+  readonly hasJoined: boolean;
+}> {
+  let location =
+    (request.isInProcess ? undefined : await hostInDaemon(request, context)) ??
+    (await hostInThisProcess(request, context));
   try {
-    const word = await wordFor(place, stated, around);
-    if (word === undefined) return { place, pod: undefined, isGuest: false };
-    const row = findSession(await place.sessions(), word);
-    const owner = ownerOf(row, wish.dataPaths);
-    if (owner !== undefined) refuseOwnProcess(wish, row.id);
-    const elsewhere = owner && (await hostInOtherProcess(owner, around));
+    const word = await wordFor(location, values, context);
+    if (word === undefined) return { location, pod: undefined, hasJoined: false };
+    const row = findSession(await location.sessions(), word);
+    const owner = ownerOf(row, request.dataPaths);
+    if (owner !== undefined) refuseOwnProcess(request, row.id);
+    const elsewhere = owner && (await hostInOtherProcess(owner, context));
     if (elsewhere !== undefined) {
-      await place.close();
-      place = elsewhere;
-      place.notices.post(`the session ${row.id} is open in another process: you have joined it there`);
+      await location.close();
+      location = elsewhere;
+      location.notices.post(`the session ${row.id} is open in another process: you have joined it there`);
     }
-    const pod = await place.open(row.id);
-    await configure(pod, place, wish);
-    return { place, pod, isGuest: elsewhere !== undefined };
+    const pod = await location.open(row.id);
+    await configure(pod, location, request);
+    return { location, pod, hasJoined: elsewhere !== undefined };
   } catch (thrown) {
-    await place.close();
+    await location.close();
     throw thrown;
   }
 }
@@ -118,27 +123,27 @@ function refuseOwnProcess({ sandbox, mcpServers }: AgentRequest, id: string): vo
 
 async function configure(
   pod: PodHandle,
-  place: PodLocation,
+  location: PodLocation,
   { fresh: { model, mode, thinking, appendSystem }, offline, allowPaths }: AgentRequest,
 ): Promise<void> {
   const reference = offline ? 'sim/offline' : model;
   const set: SettingsChange = {
-    ...(reference === undefined ? {} : { model: await place.model(reference) }),
+    ...(reference === undefined ? {} : { model: await location.model(reference) }),
     ...withoutUndefined({ mode, thinking, appendSystem }),
     ...(allowPaths.length === 0 ? {} : { paths: allowPaths }),
   };
-  if (Object.keys(set).length > 0) await pod.handle({ type: 'configure', set }, place.me);
+  if (Object.keys(set).length > 0) await pod.handle({ type: 'configure', set }, location.me);
 }
 
 async function wordFor(
-  place: PodLocation,
-  { resume, continue: goesOn, cwd = '.' }: Stated,
-  around: Surroundings,
+  location: PodLocation,
+  { resume, continue: continuedBy, cwd = '.' }: ChatValues,
+  context: CommandContext,
 ): Promise<string | undefined> {
-  if (resume === ASK_WHICH) return pickSession(await place.sessions(), around);
-  if (resume !== undefined || !goesOn) return resume;
+  if (resume === RESUME_FROM_LIST) return pickSession(await location.sessions(), context);
+  if (resume !== undefined || !continuedBy) return resume;
   const here = resolve(cwd);
-  const last = (await place.sessions()).find((row) => row.cwd === here && !row.archived);
+  const last = (await location.sessions()).find((row) => row.cwd === here && !row.archived);
   if (last === undefined)
     throw new PolypodError('not-found', `there is no session in ${here}: omit --continue to start one`);
   return last.id;

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 import { type LlmEvent, type Provider, recordingDecoder } from '../../llm/index.ts';
 import { providers } from '../../registry.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 
 const WIRES = providers.map(({ name }) => name);
 
@@ -25,16 +25,19 @@ one.
 Examples:
   curl -sN https://api.openai.com/v1/chat/completions … | polypod decode --wire openai-chat
   polypod decode --wire anthropic recording.sse | jq -r 'select(.type=="block-delta").delta.text // empty'`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     const provider = providers.find(({ name }) => name === values.wire);
     if (provider === undefined)
       throw new PolypodError('bad-request', `--wire is needed: one of ${WIRES.join(', ')}`);
     if (positionals.length > 1) throw new PolypodError('bad-request', 'one FILE at a time');
-    return decodeStream(provider, await source(positionals[0], around), values.trace, around);
+    return decodeStream(provider, await source(positionals[0], context), values.trace, context);
   },
 });
 
-async function source(file: string | undefined, { stdin }: Surroundings): Promise<AsyncIterable<Uint8Array>> {
+async function source(
+  file: string | undefined,
+  { stdin }: CommandContext,
+): Promise<AsyncIterable<Uint8Array>> {
   if (file === undefined || file === '-') return stdin;
   try {
     if ((await stat(file)).isDirectory())
@@ -50,7 +53,7 @@ async function decodeStream(
   provider: Provider,
   bytes: AsyncIterable<Uint8Array>,
   showTrace: boolean,
-  { stdout, stderr }: Surroundings,
+  { stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const decoder = recordingDecoder(provider, (trace) => {
     if (showTrace) stderr.write(`${JSON.stringify(trace)}\n`);

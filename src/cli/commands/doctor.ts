@@ -3,7 +3,7 @@ import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { hostFiles } from '../hosting/host-in-process.ts';
-import { type Brush, brush, wantsColour, sanitizeLine, sanitizeText } from '../../terminal/index.ts';
+import { type TextColors, brush, wantsColour, sanitizeLine, sanitizeText } from '../../terminal/index.ts';
 
 /** `polypod doctor`: reports problems and how to fix them. */
 export const doctor = runnable({
@@ -24,30 +24,30 @@ Exit codes: 0 no problems, 1 problems found, 2 usage error.
 Examples:
   polypod doctor
   polypod doctor --rebuild`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     refuseArguments('doctor', positionals);
-    const dataPaths = dataPathsOf(values, around);
+    const dataPaths = dataPathsOf(values, context);
     if (values.rebuild) {
       const host = await hostFiles(dataPaths);
       try {
         const { rows } = await host.sessions.rebuild();
-        around.stderr.write(`polypod: the catalogue has ${rows} sessions now\n`);
+        context.stderr.write(`polypod: the catalogue has ${rows} sessions now\n`);
       } finally {
         await host.shutdown();
       }
     }
-    const findings = await examine({ env: around.env, dataPaths });
-    const paint = brush(wantsColour(around.stdout, around.env));
-    around.stdout.write(
+    const findings = await examine({ env: context.env, dataPaths });
+    const paint = brush(wantsColour(context.stdout, context.env));
+    context.stdout.write(
       values.json
         ? `${JSON.stringify(findings, null, 2)}\n`
-        : findings.map((finding) => told(finding, paint)).join(''),
+        : findings.map((finding) => formatFinding(finding, paint)).join(''),
     );
     return findings.some(({ state }) => state === 'bad') ? EXIT.failed : EXIT.ok;
   },
 });
 
-function told({ check, state, text, next }: Finding, paint: Brush): string {
+function formatFinding({ check, state, text, next }: Finding, paint: TextColors): string {
   const mark = state === 'ok' ? paint.green('ok     ') : paint.red(state.padEnd(7));
   const step = next === undefined ? '' : `${' '.repeat(10)}next: ${sanitizeText(next)}\n`;
   return `${mark}  ${paint.bold(sanitizeLine(check))}: ${sanitizeText(text)}\n${step}`;

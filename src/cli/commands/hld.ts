@@ -31,20 +31,20 @@ Examples:
   polypod hld
   polypod hld --socket ./daemon.sock --data-dir ./sandbox --offline
   humanlayer launch "What does this project do?"`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     refuseArguments('hld', positionals);
-    const dataPaths = dataPathsOf(values, around);
+    const dataPaths = dataPathsOf(values, context);
     const asked = values.socket === undefined ? {} : { HUMANLAYER_DAEMON_SOCKET: resolve(values.socket) };
-    const env = { ...around.env, ...asked };
+    const env = { ...context.env, ...asked };
     const only = doors.filter(({ name }) => name === 'hld');
     try {
       // Checked before sessions are opened, because another daemon may serve them.
       const socket = await freeHldSocket({ home: dataPaths.home, env });
-      return await runDaemon({ env, dataPaths, doors: only, needsDoors: true, socket }, values, around);
+      return await runDaemon({ env, dataPaths, doors: only, needsDoors: true, socket }, values, context);
     } catch (thrown) {
       const { code, message } = asPolypodError(thrown);
       if (code !== 'conflict') throw thrown;
-      around.stderr.write(`polypod hld: ${message}\n`);
+      context.stderr.write(`polypod hld: ${message}\n`);
       return EXIT.failed;
     }
   },

@@ -20,7 +20,7 @@ import {
 } from '../../protocols/index.ts';
 import { relativeTime } from '../output/relative-time.ts';
 import { currentUserName } from '../current-user.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { PERMISSION_MODES } from '../../tools/index.ts';
 import { momentIn, spanIn } from '../args/time-argument.ts';
@@ -112,13 +112,13 @@ Examples:
   polypod keys list
   polypod keys rotate 1f0c9a4e77b2 --overlap 24h > ci.key
   polypod keys revoke 1f0c9a4e77b2 --tasks pause`,
-  async run({ values, positionals: [action, ...words] }, around) {
-    const dataPaths = dataPathsOf(values, around);
+  async run({ values, positionals: [action, ...words] }, context) {
+    const dataPaths = dataPathsOf(values, context);
     refuseElsewhere(action, values);
-    if (action === 'list' && words.length === 0) return list(dataPaths, values.json, around);
-    if (action === 'create' && words.length === 0) return create(dataPaths, values, around);
-    if (action === 'rotate') return rotate(dataPaths, words, values, around);
-    if (action === 'revoke') return revoke(dataPaths, words, values, around);
+    if (action === 'list' && words.length === 0) return list(dataPaths, values.json, context);
+    if (action === 'create' && words.length === 0) return create(dataPaths, values, context);
+    if (action === 'rotate') return rotate(dataPaths, words, values, context);
+    if (action === 'revoke') return revoke(dataPaths, words, values, context);
     throw new PolypodError(
       'bad-request',
       action === 'create' || action === 'list'
@@ -155,12 +155,12 @@ function isGiven(value: unknown): boolean {
 async function create(
   dataPaths: DataPaths,
   values: Values<typeof OPTIONS>,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const { owner = currentUserName(around), grant } = values;
+  const { owner = currentUserName(context), grant } = values;
   refuseOddOwner(owner);
   const limits = limitsIn(values);
-  const wish = {
+  const settings = {
     owner,
     scopes: scopesIn(values.scope),
     ...withoutUndefined({ limits }),
@@ -168,11 +168,11 @@ async function create(
     ...(values.expires !== undefined && { expiresAt: expiryIn(values.expires) }),
     ...(values['four-eyes'] && { fourEyes: true }),
   };
-  const { key, record } = await changeKeys(dataPaths, (file) => createKey(file, wish));
-  await note(dataPaths, 'key.created', [record], around);
-  around.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
+  const { key, record } = await changeKeys(dataPaths, (file) => createKey(file, settings));
+  await note(dataPaths, 'key.created', [record], context);
+  context.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
   if (!values.json)
-    around.stderr.write(
+    context.stderr.write(
       `polypod keys: ${record.id} for ${owner}: ${record.scopes.join(', ')}. It is not shown again.\n`,
     );
   return EXIT.ok;
@@ -182,7 +182,7 @@ async function rotate(
   dataPaths: DataPaths,
   ids: readonly string[],
   values: Values<typeof OPTIONS>,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
   const [id, ...others] = ids;
   if (id === undefined || others.length > 0)
@@ -203,10 +203,10 @@ async function rotate(
     if (isClient) await writeClientKey(dataPaths, rotated.key);
     return { ...rotated, isOwn: isClient };
   });
-  await note(dataPaths, 'key.rotated', [record], around);
-  around.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
+  await note(dataPaths, 'key.rotated', [record], context);
+  context.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
   if (!values.json)
-    around.stderr.write(
+    context.stderr.write(
       `polypod keys: ${record.id} replaces ${old.id} of ${sanitizeLine(old.owner)}, which expires ${shortTime(old.expiresAt)}. It is not shown again.\n${
         isOwn ? 'polypod keys: tasks/client.key has the new key\n' : ''
       }`,
@@ -217,7 +217,7 @@ async function rotate(
 async function list(
   dataPaths: DataPaths,
   json: boolean,
-  { stdout, stderr }: Surroundings,
+  { stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const file = keysFile(dataPaths);
   const uses = readKeyUses(file);
@@ -276,9 +276,9 @@ async function revoke(
   dataPaths: DataPaths,
   ids: readonly string[],
   { json, tasks = 'cancel' }: Values<typeof OPTIONS>,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout, stderr } = around;
+  const { stdout, stderr } = context;
   if (ids.length === 0)
     throw new PolypodError('bad-request', 'revoke needs the id of a key: polypod keys list shows the ids');
   const revoked = await changeKeys(dataPaths, (file) => {
@@ -286,7 +286,7 @@ async function revoke(
     for (const id of ids) known(readKeys(file), id);
     return ids.map((id) => revokeKey(file, id, tasks));
   });
-  await note(dataPaths, 'key.revoked', revoked, around);
+  await note(dataPaths, 'key.revoked', revoked, context);
   if (json) stdout.write(`${JSON.stringify(revoked.map(shown), null, 2)}\n`);
   else
     for (const { id, owner } of revoked)
@@ -311,15 +311,17 @@ async function note(
   dataPaths: DataPaths,
   event: Parameters<typeof keyEvent>[0],
   records: readonly KeyRecord[],
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
-  const who = { by: currentUserName(around), door: 'cli' };
+  const who = { by: currentUserName(context), door: 'cli' };
   const isWritten = await recordAudit(
     dataPaths,
     records.map((record) => keyEvent(event, record, who)),
   );
   if (!isWritten)
-    around.stderr.write('polypod keys: the audit log could not be written: see logs in the data directory\n');
+    context.stderr.write(
+      'polypod keys: the audit log could not be written: see logs in the data directory\n',
+    );
 }
 
 /** Owners appear in lists and in the log, so control characters are rejected. */

@@ -4,7 +4,7 @@ import { isObject, PolypodError, tryParse } from '../../base/index.ts';
 import { followLines } from '../../daemon/index.ts';
 import { daemonLogFile, findSession, type DataPaths } from '../../setup/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
-import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { EXIT, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { eventLine } from '../output/event-line.ts';
 import { entryIn, logLine } from '../output/log-line.ts';
@@ -32,18 +32,18 @@ Examples:
   polypod logs -f
   polypod logs --json --after 1200 refactoring
   polypod logs -f 0192f3a4`,
-  async run({ values, positionals: [word, ...more] }, around) {
+  async run({ values, positionals: [word, ...more] }, context) {
     if (more.length > 0) throw new PolypodError('bad-request', 'logs takes one session at most');
-    const dataPaths = dataPathsOf(values, around);
+    const dataPaths = dataPathsOf(values, context);
     const source =
       word === undefined ? daemonSource(dataPaths) : podSource(dataPaths, word, values.after ?? 0);
     if (!existsSync(source.directory)) {
-      around.stderr.write(`polypod: ${source.none}\n`);
+      context.stderr.write(`polypod: ${source.none}\n`);
       return EXIT.ok;
     }
-    const shown = values.json ? (line: string) => `${line}\n` : source.readable(around);
-    const print = (lines: readonly string[]) => around.stdout.write(lines.map(shown).join(''));
-    const { signal } = around;
+    const shown = values.json ? (line: string) => `${line}\n` : source.readable(context);
+    const print = (lines: readonly string[]) => context.stdout.write(lines.map(shown).join(''));
+    const { signal } = context;
     let past: string[] | undefined = [];
     for await (const lines of followLines({ ...source, follow: values.follow, signal })) {
       const kept = lines.filter(source.keep);
@@ -64,7 +64,7 @@ interface Source {
   readonly none: string;
   /** Whether a line is printed; each numbered line is printed once. */
   readonly keep: (line: string) => boolean;
-  readonly readable: (around: Surroundings) => (line: string) => string;
+  readonly readable: (context: CommandContext) => (line: string) => string;
 }
 
 function daemonSource(dataPaths: DataPaths): Source {

@@ -2,7 +2,7 @@ import { PolypodError } from '../../base/index.ts';
 import { shortIds } from '../../setup/index.ts';
 import { Layout, type Row, searched, sessionsIn } from '../../pod/sessions.ts';
 import { relativeTime } from '../output/relative-time.ts';
-import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { EXIT, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { table } from '../output/table.ts';
 import { sanitizeLine, fitWidth, fitWidthEnd } from '../../terminal/index.ts';
@@ -39,20 +39,20 @@ Examples:
   polypod ls
   polypod ls --search "failing test"
   polypod ls --json | jq '.[] | select(.state == "waiting") | .id'`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     if (positionals.length > 0)
       throw new PolypodError('bad-request', `ls takes no argument: try --search "${positionals.join(' ')}"`);
-    const { dataDirectory } = dataPathsOf(values, around);
+    const { dataDirectory } = dataPathsOf(values, context);
     const rows = sessionsIn(dataDirectory);
     const found = values.search === undefined ? rows : searched(rows, values.search);
     const wanted = found.filter(({ archived }) => values.all || !archived).slice(0, values.limit);
-    const shown = await withTrueStates(wanted, new Layout(dataDirectory));
+    const shown = await withActualStates(wanted, new Layout(dataDirectory));
     if (values.json) {
-      around.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+      context.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
       return EXIT.ok;
     }
-    if (shown.length === 0) around.stderr.write(`${noneOf(found.length > 0, values.search)}\n`);
-    else around.stdout.write(listed(shown, shortIds(rows.map(({ id }) => id)), around));
+    if (shown.length === 0) context.stderr.write(`${noneOf(found.length > 0, values.search)}\n`);
+    else context.stdout.write(listed(shown, shortIds(rows.map(({ id }) => id)), context));
     return EXIT.ok;
   },
 });
@@ -65,10 +65,10 @@ function noneOf(isArchived: boolean, search: string | undefined): string {
   return 'no sessions; polypod run starts one. If some are missing, run polypod doctor';
 }
 
-export type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
+export type ListedRow = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
 
 /** Corrects the state of sessions whose process was killed during a run: without an owner, nothing is running. */
-export async function withTrueStates(rows: readonly Row[], layout: Layout): Promise<readonly Shown[]> {
+export async function withActualStates(rows: readonly Row[], layout: Layout): Promise<readonly ListedRow[]> {
   if (rows.every(({ state }) => state !== 'running')) return rows;
   const { readLock } = await import('../../store/index.ts');
   return rows.map((row) => {
@@ -85,9 +85,9 @@ const NAME_WIDTH = 24;
 const DIRECTORY_WIDTH = 30;
 
 function listed(
-  rows: readonly Shown[],
+  rows: readonly ListedRow[],
   ids: ReadonlyMap<string, string>,
-  { stdout, home }: Surroundings,
+  { stdout, home }: CommandContext,
 ): string {
   const now = new Date();
   const cells = rows.map((row) => [

@@ -1,7 +1,7 @@
 import { PolypodError, redactor } from '../../base/index.ts';
 import { keyVariables, dataPathsFrom, readConfig } from '../../setup/index.ts';
 import { type McpServerSpec, McpServers } from '../../mcp/index.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { version } from '../version.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
@@ -24,18 +24,18 @@ list shows the configured servers; status starts or connects to each server and 
 Examples:
   polypod mcp list
   polypod mcp status --json`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     const [action] = positionals;
     if (positionals.length !== 1 || (action !== 'list' && action !== 'status')) {
       throw new PolypodError('bad-request', 'the action must be list or status: polypod mcp list');
     }
-    const { config } = await readConfig(dataPathsFrom(around.env));
-    if (action === 'list') return list(config.mcpServers, values.json, around);
-    return status(config.mcpServers, keyVariables(config), values.json, around);
+    const { config } = await readConfig(dataPathsFrom(context.env));
+    if (action === 'list') return list(config.mcpServers, values.json, context);
+    return status(config.mcpServers, keyVariables(config), values.json, context);
   },
 });
 
-function list(specs: readonly McpServerSpec[], json: boolean, { stdout }: Surroundings): ExitCode {
+function list(specs: readonly McpServerSpec[], json: boolean, { stdout }: CommandContext): ExitCode {
   const rows = specs.map((spec) => ({
     name: spec.name,
     transport: spec.transport,
@@ -58,7 +58,7 @@ async function status(
   specs: readonly McpServerSpec[],
   secretEnv: readonly string[],
   json: boolean,
-  { stdout, env }: Surroundings,
+  { stdout, env }: CommandContext,
 ): Promise<ExitCode> {
   const servers = new McpServers(specs, {
     env,

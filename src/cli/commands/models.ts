@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, PolypodError, tryParse } from '../../base/index.ts';
 import { type Model, parseModelsDev, modelReference } from '../../llm/index.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { download, dataPathsFrom, readModels } from '../../setup/index.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
@@ -34,7 +34,7 @@ Examples:
   polypod models --account anthropic
   polypod models refresh
   polypod models --json | jq -r '.[].id'`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     const [action, ...rest] = positionals;
     if (rest.length > 0 || (action !== undefined && action !== 'refresh')) {
       throw new PolypodError(
@@ -42,15 +42,15 @@ Examples:
         `polypod models takes only "refresh", not "${positionals.join(' ')}"`,
       );
     }
-    if (action === 'refresh') return refresh(values.url ?? CATALOGUE_URL, around);
-    return list(values.account, values.json, around);
+    if (action === 'refresh') return refresh(values.url ?? CATALOGUE_URL, context);
+    return list(values.account, values.json, context);
   },
 });
 
 async function list(
   account: string | undefined,
   json: boolean,
-  { env, stdout, stderr }: Surroundings,
+  { env, stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const { models: known, warnings } = await readModels(dataPathsFrom(env));
   for (const warning of warnings) stderr.write(`polypod: ${warning}\n`);
@@ -94,7 +94,7 @@ function tokens(count: number | undefined): string {
   return count === undefined ? '?' : `${Math.round(count / 1000)}k`;
 }
 
-async function refresh(url: string, { env, stdout, signal }: Surroundings): Promise<ExitCode> {
+async function refresh(url: string, { env, stdout, signal }: CommandContext): Promise<ExitCode> {
   const catalogue = tryParse(await download(url, signal));
   if (catalogue === undefined)
     throw new PolypodError('provider-failed', `${url} returned no JSON; check the address`);

@@ -3,7 +3,7 @@ import type { ControlLink } from '../../control/index.ts';
 import { daemonLink, newSession, type NewSession } from '../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../setup/index.ts';
 import { PERMISSION_MODES } from '../../tools/index.ts';
-import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { EXIT, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { openHostInProcess } from '../hosting/host-in-process.ts';
 import { MODEL } from '../args/model-option.ts';
@@ -29,34 +29,41 @@ export const newCommand = runnable({
 Examples:
   polypod new --name refactoring
   polypod run --resume "$(polypod new)" "What does this project do?"`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     if (positionals.length > 0)
       throw new PolypodError('bad-request', `new takes no argument: try --name "${positionals.join(' ')}"`);
-    const dataPaths = dataPathsOf(values, around);
+    const dataPaths = dataPathsOf(values, context);
     const { name, model, mode } = values;
-    const wish = {
+    const request = {
       cwd: await existingDirectory(values.cwd ?? '.'),
       ...withoutUndefined({ name, model, mode }),
     };
     const link = await daemonLink(dataPaths);
-    const id = link === undefined ? await madeHere(wish, dataPaths, around) : await madeThere(wish, link);
-    around.stdout.write(values.json ? `${JSON.stringify({ id })}\n` : `${id}\n`);
+    const id =
+      link === undefined
+        ? await createInProcess(request, dataPaths, context)
+        : await createInDaemon(request, link);
+    context.stdout.write(values.json ? `${JSON.stringify({ id })}\n` : `${id}\n`);
     return EXIT.ok;
   },
 });
 
-async function madeHere(wish: NewSession, dataPaths: DataPaths, around: Surroundings): Promise<string> {
-  const { host, models, close } = await openHostInProcess({ dataPaths }, around);
+async function createInProcess(
+  request: NewSession,
+  dataPaths: DataPaths,
+  context: CommandContext,
+): Promise<string> {
+  const { host, models, close } = await openHostInProcess({ dataPaths }, context);
   try {
-    return (await newSession(host, models, wish)).id;
+    return (await newSession(host, models, request)).id;
   } finally {
     await close();
   }
 }
 
-async function madeThere(wish: NewSession, link: ControlLink): Promise<string> {
+async function createInDaemon(request: NewSession, link: ControlLink): Promise<string> {
   try {
-    return stringOf((await link.call('new', { ...wish })).id);
+    return stringOf((await link.call('new', { ...request })).id);
   } finally {
     // An open connection would keep the process alive.
     link.close();

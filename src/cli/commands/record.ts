@@ -31,7 +31,7 @@ To record Polypod's own requests, use polypod ask --record DIR.
 Examples:
   polypod record --to cassettes anthropic
   polypod record --to cassettes http://127.0.0.1:11434`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     const [target] = positionals;
     if (values.to === undefined || target === undefined || positionals.length > 1) {
       throw new PolypodError(
@@ -49,11 +49,11 @@ Examples:
     const proxy = await startRecordingProxy({
       target: base,
       directory,
-      secrets: secretsIn(around.env),
+      secrets: secretsIn(context.env),
       ...withoutUndefined({ port: values.port }),
     });
     const text = `Recording ${base} into ${directory} on ${proxy.url} (Ctrl-C ends it). Use it as the base URL of a client.\n`;
-    await serveUntilInterrupted(proxy, { json: values.json, text }, around);
+    await serveUntilInterrupted(proxy, { json: values.json, text }, context);
     return EXIT.ok;
   },
 });

@@ -20,7 +20,7 @@ its differences from the nearest recording. The server runs until it is interrup
 Examples:
   polypod replay cassettes --port 8100
   polypod ask --replay cassettes -m anthropic "Hello"`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     const [directory] = positionals;
     if (directory === undefined || positionals.length > 1) {
       throw new PolypodError('bad-request', 'the directory of the recordings is missing: polypod replay DIR');
@@ -31,7 +31,7 @@ Examples:
       ...withoutUndefined({ port: values.port }),
     });
     const text = `Replaying ${directory} on ${server.url} (Ctrl-C ends it). Use it as the base URL of a client.\n`;
-    await serveUntilInterrupted(server, { json: values.json, text }, around);
+    await serveUntilInterrupted(server, { json: values.json, text }, context);
     return EXIT.ok;
   },
 });

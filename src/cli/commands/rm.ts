@@ -3,7 +3,7 @@ import { PolypodError } from '../../base/index.ts';
 import { daemonLink, removeSession } from '../../daemon/index.ts';
 import { findSession } from '../../setup/index.ts';
 import { type Row, sessionsIn } from '../../pod/sessions.ts';
-import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { EXIT, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { hostFiles } from '../hosting/host-in-process.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
@@ -27,35 +27,38 @@ Exit codes: 0 moved, 1 not confirmed, 2 unknown session, or in use by another pr
 Examples:
   polypod rm 0192f3a4
   polypod rm --yes refactoring`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     if (positionals.length === 0)
       throw new PolypodError('bad-request', 'the session is missing: polypod rm ID; polypod ls lists them');
-    const dataPaths = dataPathsOf(values, around);
+    const dataPaths = dataPathsOf(values, context);
     const rows = sessionsIn(dataPaths.dataDirectory);
-    const meant = positionals.map((word) => findSession(rows, word));
-    const isAsked = !values.yes && around.stdin.isTTY === true && around.stderr.isTTY === true;
-    if (isAsked && !(await isConfirmed(meant, around))) return EXIT.failed;
+    const selected = positionals.map((word) => findSession(rows, word));
+    const isAsked = !values.yes && context.stdin.isTTY === true && context.stderr.isTTY === true;
+    if (isAsked && !(await isConfirmed(selected, context))) return EXIT.failed;
     const link = await daemonLink(dataPaths);
     if (link === undefined) {
       const host = await hostFiles(dataPaths);
       try {
-        for (const { id } of meant) await removeSession(host, dataPaths.dataDirectory, id);
+        for (const { id } of selected) await removeSession(host, dataPaths.dataDirectory, id);
       } finally {
         await host.shutdown();
       }
     } else {
       try {
-        for (const { id } of meant) await link.call('rm', { pod: id });
+        for (const { id } of selected) await link.call('rm', { pod: id });
       } finally {
         link.close();
       }
     }
-    for (const { id } of meant) around.stderr.write(`polypod: moved ${id} to the trash\n`);
+    for (const { id } of selected) context.stderr.write(`polypod: moved ${id} to the trash\n`);
     return EXIT.ok;
   },
 });
 
-async function isConfirmed(rows: readonly Row[], { stdin, stderr, signal }: Surroundings): Promise<boolean> {
+async function isConfirmed(
+  rows: readonly Row[],
+  { stdin, stderr, signal }: CommandContext,
+): Promise<boolean> {
   for (const { id, name, firstPrompt } of rows)
     stderr.write(`  ${sanitizeLine([id, name, firstPrompt].filter(Boolean).join('  '))}\n`);
   const lines = createInterface({ input: stdin, output: stderr });

@@ -2,7 +2,7 @@ import { PolypodError } from '../../base/index.ts';
 import { type SavedRule, type DataPaths, readRules, removeRules } from '../../setup/index.ts';
 import { recordAudit } from '../../daemon/index.ts';
 import { relativeTime } from '../output/relative-time.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { currentUserName } from '../current-user.ts';
 import { table } from '../output/table.ts';
@@ -26,10 +26,10 @@ Exit codes: 0 done, 2 usage error, or unknown rule, 3 system error.
 Examples:
   polypod rules list
   polypod rules rm 3f1c9a4e77b2`,
-  async run({ values, positionals: [action, ...words] }, around) {
-    const dataPaths = dataPathsOf(values, around);
-    if (action === 'list' && words.length === 0) return list(dataPaths, values.json, around);
-    if (action === 'rm' && words.length > 0) return remove(dataPaths, words, values.json, around);
+  async run({ values, positionals: [action, ...words] }, context) {
+    const dataPaths = dataPathsOf(values, context);
+    if (action === 'list' && words.length === 0) return list(dataPaths, values.json, context);
+    if (action === 'rm' && words.length > 0) return remove(dataPaths, words, values.json, context);
     throw new PolypodError(
       'bad-request',
       action === 'rm'
@@ -42,7 +42,7 @@ Examples:
 async function list(
   dataPaths: DataPaths,
   json: boolean,
-  { stdout, stderr }: Surroundings,
+  { stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const all = await readRules(dataPaths);
   if (json) stdout.write(`${JSON.stringify(all, null, 2)}\n`);
@@ -67,10 +67,10 @@ async function remove(
   dataPaths: DataPaths,
   ids: readonly string[],
   json: boolean,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
   const removed = await removeRules(dataPaths, ids);
-  const by = currentUserName(around);
+  const by = currentUserName(context);
   await recordAudit(
     dataPaths,
     removed.map(({ id, rule, directory, owner }) => ({
@@ -81,10 +81,10 @@ async function remove(
       details: { rule, directory, owner },
     })),
   );
-  if (json) around.stdout.write(`${JSON.stringify(removed, null, 2)}\n`);
+  if (json) context.stdout.write(`${JSON.stringify(removed, null, 2)}\n`);
   else
     for (const kept of removed)
-      around.stderr.write(`polypod rules: removed ${sanitizeLine(ruleText(kept))}\n`);
+      context.stderr.write(`polypod rules: removed ${sanitizeLine(ruleText(kept))}\n`);
   return EXIT.ok;
 }
 

@@ -1,13 +1,13 @@
 import { NO_AUTH_WARNING } from '../../daemon/index.ts';
 import { type DataPaths, readConfig } from '../../setup/index.ts';
 import { doors } from '../../registry.ts';
-import { runnable, type Surroundings } from '../command.ts';
+import { runnable, type CommandContext } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { dataPathsOf } from '../args/data-dir.ts';
 import { serveDetached } from '../hosting/start-daemon.ts';
 import { DAEMON_OPTIONS, runDaemon } from '../hosting/run-daemon.ts';
 
-async function warnOfOpenAgent(dataPaths: DataPaths, { stderr }: Surroundings): Promise<void> {
+async function warnOfOpenAgent(dataPaths: DataPaths, { stderr }: CommandContext): Promise<void> {
   const { config } = await readConfig(dataPaths);
   const { tasks, doors: wanted } = config.daemon;
   if (tasks?.no_auth === true && wanted.tasks !== false)
@@ -41,12 +41,12 @@ Examples:
   polypod serve
   polypod serve --detach && polypod status
   polypod serve --data-dir ./sandbox --offline`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     refuseArguments('serve', positionals);
-    const dataPaths = dataPathsOf(values, around);
+    const dataPaths = dataPathsOf(values, context);
     // The log contains this warning too, but is not shown in these cases.
-    if (values.quiet || values.detach) await warnOfOpenAgent(dataPaths, around);
-    if (values.detach) return serveDetached(values, dataPaths, around);
-    return runDaemon({ env: around.env, dataPaths, doors }, values, around);
+    if (values.quiet || values.detach) await warnOfOpenAgent(dataPaths, context);
+    if (values.detach) return serveDetached(values, dataPaths, context);
+    return runDaemon({ env: context.env, dataPaths, doors }, values, context);
   },
 });

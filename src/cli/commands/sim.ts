@@ -34,21 +34,21 @@ Faults: ${FAULT_KINDS.join(', ')}.
 Examples:
   polypod sim --port 8100
   ANTHROPIC_BASE_URL=http://127.0.0.1:8100 ANTHROPIC_API_KEY=any polypod ask "Hello [[sim deltas=50 delay=20]]"`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     refuseArguments('sim', positionals);
     const script = values.script === undefined ? undefined : await readScript(values.script);
     const server = await startSim({
       ...withoutUndefined({ script, port: values.port }),
       ...(values.delay === undefined ? {} : { pace: { delayMs: values.delay } }),
       ...(values.fault === undefined ? {} : { fault: { kind: values.fault } }),
-      ...(values.key ? { keys: [keyIn(around.env)] } : {}),
+      ...(values.key ? { keys: [keyIn(context.env)] } : {}),
     });
-    await serveUntilInterrupted(server, { json: values.json, text: welcome(server.url) }, around);
+    await serveUntilInterrupted(server, { json: values.json, text: startText(server.url) }, context);
     return EXIT.ok;
   },
 });
 
-function welcome(url: string): string {
+function startText(url: string): string {
   return `A simulated provider listens on ${url} (Ctrl-C ends it). Point a client at it:
   ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any
   OPENAI_BASE_URL=${url}/v1 OPENAI_API_KEY=any

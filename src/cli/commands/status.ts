@@ -23,25 +23,25 @@ Examples:
   polypod status
   polypod status --json
   polypod status --metrics`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     refuseArguments('status', positionals);
-    const dataPaths = dataPathsOf(values, around);
+    const dataPaths = dataPathsOf(values, context);
     const link = await daemonLink(dataPaths);
     if (link === undefined) {
       const { dataDirectory } = dataPaths;
-      if (values.json) around.stdout.write(`${JSON.stringify({ up: false, dataDirectory })}\n`);
-      else around.stderr.write(`no daemon is up on ${dataDirectory}; polypod serve starts one\n`);
+      if (values.json) context.stdout.write(`${JSON.stringify({ up: false, dataDirectory })}\n`);
+      else context.stderr.write(`no daemon is up on ${dataDirectory}; polypod serve starts one\n`);
       return EXIT.broken;
     }
     try {
       if (values.metrics) {
-        around.stdout.write(stringOf((await link.callSoon('metrics')).text));
+        context.stdout.write(stringOf((await link.callSoon('metrics')).text));
         return EXIT.ok;
       }
       const health = await link.callSoon('status');
-      if (values.json) around.stdout.write(`${JSON.stringify({ up: true, ...health })}\n`);
+      if (values.json) context.stdout.write(`${JSON.stringify({ up: true, ...health })}\n`);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
-      else around.stdout.write(described(health as unknown as Health));
+      else context.stdout.write(described(health as unknown as Health));
       return EXIT.ok;
     } finally {
       link.close();

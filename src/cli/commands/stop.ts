@@ -26,17 +26,17 @@ Exit codes: 0 no daemon is running (also if none was), 2 usage error, 3 the daem
 Examples:
   polypod stop
   polypod stop && polypod serve --detach`,
-  async run({ values, positionals }, around) {
+  async run({ values, positionals }, context) {
     refuseArguments('stop', positionals);
-    const dataPaths = dataPathsOf(values, around);
-    const say = (text: string) => (values.quiet ? true : around.stderr.write(`polypod: ${text}\n`));
+    const dataPaths = dataPathsOf(values, context);
+    const report = (text: string) => (values.quiet ? true : context.stderr.write(`polypod: ${text}\n`));
     const link = await daemonLink(dataPaths);
     if (link === undefined) {
-      say(`no daemon is up on ${dataPaths.dataDirectory}`);
+      report(`no daemon is up on ${dataPaths.dataDirectory}`);
       return EXIT.ok;
     }
     await stopDaemon(link, dataPaths);
-    say('the daemon has stopped');
+    report('the daemon has stopped');
     return EXIT.ok;
   },
 });
@@ -45,7 +45,7 @@ Examples:
 export async function stopDaemon(link: ControlLink, dataPaths: DataPaths): Promise<void> {
   const owner = readLock(daemonLock(dataPaths))?.owner;
   await link.callSoon('stop');
-  await link.hungUp();
+  await link.disconnected();
   for (let waited = 0; readLock(daemonLock(dataPaths))?.state === 'alive'; waited += PAUSE_MS) {
     if (waited >= PATIENCE_MS)
       throw new PolypodError('internal', `the daemon, process ${owner?.pid}, does not end: see polypod logs`);

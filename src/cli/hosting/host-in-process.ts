@@ -12,7 +12,7 @@ import {
 import { openAudit } from '../../daemon/index.ts';
 import type { AgentsOptions, Config, ModelAccess } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { version } from '../version.ts';
 
 export interface InProcessOptions
@@ -23,7 +23,7 @@ export interface InProcessOptions
   /** Use only the simulated model, and no configured accounts. */
   readonly offline?: boolean;
   /** Store nothing. */
-  readonly isFleeting?: boolean;
+  readonly isEphemeral?: boolean;
 }
 
 /** Pods in this process, with their configuration. */
@@ -40,18 +40,18 @@ export interface InProcess {
 /** Hosts pods in this process, on the same files as a daemon. */
 export async function openHostInProcess(
   options: InProcessOptions,
-  { env }: Surroundings,
+  { env }: CommandContext,
 ): Promise<InProcess> {
-  const { dataPaths, model, offline = false, isFleeting = false, ...agentOptions } = options;
+  const { dataPaths, model, offline = false, isEphemeral = false, ...agentOptions } = options;
   const { config, warnings } = offline ? await withoutAccounts(dataPaths) : await readConfig(dataPaths);
   const models = await modelAccess({ env, config, dataPaths, offline, reference: model });
   const [{ Host }, { memoryFiles }] = await Promise.all([
     import('../../pod/index.ts'),
     import('../../store/index.ts'),
   ]);
-  if (!isFleeting) await makeDataDirectory(dataPaths);
+  if (!isEphemeral) await makeDataDirectory(dataPaths);
   const { durability, approvals } = config.daemon;
-  const audit = isFleeting ? undefined : await openAudit(dataPaths, config.daemon.audit);
+  const audit = isEphemeral ? undefined : await openAudit(dataPaths, config.daemon.audit);
   const host = await Host.open({
     directory: dataPaths.dataDirectory,
     ...(audit && { audit: audit.record }),
@@ -66,7 +66,7 @@ export async function openHostInProcess(
       ...agentOptions,
     }),
     approvals,
-    ...(isFleeting
+    ...(isEphemeral
       ? { files: memoryFiles(), durability: 'none' }
       : durability === undefined
         ? {}

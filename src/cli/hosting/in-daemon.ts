@@ -3,7 +3,7 @@ import { daemonLink } from '../../daemon/index.ts';
 import { findSession, readConfig, readModels } from '../../setup/index.ts';
 import { modelReference } from '../../llm/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
 import type { AgentRequest } from '../args/agent-options.ts';
 import { ControlCalls, reconnectingPod } from './control-calls.ts';
@@ -21,12 +21,12 @@ export async function hostInDaemon(
     offline,
     allowPaths,
   }: Pick<AgentRequest, 'dataPaths' | 'fresh' | 'offline' | 'allowPaths'>,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<PodLocation | undefined> {
   const first = await daemonLink(dataPaths);
   if (first === undefined) return undefined;
   const daemon = new ControlCalls(first, () => daemonLink(dataPaths));
-  const me = { by: currentUserName(around), door: 'control' };
+  const me = { by: currentUserName(context), door: 'control' };
   const reference = offline ? 'sim/offline' : fresh.model;
   const named = reference === undefined ? {} : { model: reference };
   const sessions = async () => sessionsIn(dataPaths.dataDirectory);
@@ -36,13 +36,13 @@ export async function hostInDaemon(
     return {
       me,
       // The daemon uses its last valid configuration, even if the file is invalid now.
-      usualMode: await readConfig(dataPaths).then(
+      defaultMode: await readConfig(dataPaths).then(
         ({ config }) => config.permissions.mode ?? 'workspace-write',
         () => undefined,
       ),
-      outlives: true,
+      survivesExit: true,
       ifLost: {
-        patienceMs: 10 * 60_000,
+        giveUpAfterMs: 10 * 60_000,
         ending: (id) =>
           `the daemon has ended: start it with polypod serve, then resume with polypod chat --resume ${id}`,
       },

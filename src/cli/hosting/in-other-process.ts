@@ -1,5 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
 import { ControlCalls, reconnectingPod } from './control-calls.ts';
 import { NoticeBoard } from './notice-board.ts';
@@ -13,7 +13,7 @@ const PATIENCE_MS = 5_000;
 /** A session that another process has open; undefined if that process does not listen. Its other sessions are not available. */
 export async function hostInOtherProcess(
   { id, connect }: SessionOwner,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<PodLocation | undefined> {
   const first = await connect();
   if (first === undefined) return undefined;
@@ -22,11 +22,11 @@ export async function hostInOtherProcess(
     throw new PolypodError('bad-request', 'not possible from here: another process hosts the session');
   };
   return {
-    me: { by: currentUserName(around), door: 'control' },
-    usualMode: undefined,
-    outlives: true,
+    me: { by: currentUserName(context), door: 'control' },
+    defaultMode: undefined,
+    survivesExit: true,
     ifLost: {
-      patienceMs: PATIENCE_MS,
+      giveUpAfterMs: PATIENCE_MS,
       ending: () =>
         `the process that hosted the session has ended: resume it with polypod chat --resume ${id}`,
     },

@@ -1,7 +1,7 @@
 import { newSession, removeSession } from '../../daemon/index.ts';
 import { findSession, readModels } from '../../setup/index.ts';
 import { modelReference } from '../../llm/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { openHostInProcess } from './host-in-process.ts';
 import { currentUserName } from '../current-user.ts';
 import { publishPods } from './publish-pods.ts';
@@ -12,14 +12,17 @@ import { NoticeBoard } from './notice-board.ts';
 import type { PodLocation } from './pod-location.ts';
 
 /** The pods of this process. Other clients can attach to them while it runs. */
-export async function hostInThisProcess(wish: AgentRequest, around: Surroundings): Promise<PodLocation> {
-  const { dataPaths, fresh, offline, isFleeting, allowPaths, sandbox, mcpServers } = wish;
+export async function hostInThisProcess(
+  request: AgentRequest,
+  context: CommandContext,
+): Promise<PodLocation> {
+  const { dataPaths, fresh, offline, isEphemeral, allowPaths, sandbox, mcpServers } = request;
   const board = new NoticeBoard();
   const here = await openHostInProcess(
     {
       dataPaths,
       offline,
-      isFleeting,
+      isEphemeral,
       allowPaths,
       sandbox,
       mcpServers,
@@ -28,20 +31,20 @@ export async function hostInThisProcess(wish: AgentRequest, around: Surroundings
         if (state === 'failed') board.post(`MCP server ${name} failed: ${error ?? 'no reason given'}`);
       },
     },
-    around,
+    context,
   );
   try {
     const { host, models, config, warnings, audit } = here;
-    const { model, notices } = await models.choose(undefined, around.signal);
+    const { model, notices } = await models.choose(undefined, context.signal);
     for (const text of [...warnings, ...notices]) board.post(text);
     // Not awaited: the agent works without it.
-    const published = isFleeting ? undefined : publishPods({ host, dataPaths, config, models, audit });
+    const published = isEphemeral ? undefined : publishPods({ host, dataPaths, config, models, audit });
     const named = fresh.model === undefined && !offline ? {} : { model: modelReference(model) };
     return {
-      me: { by: currentUserName(around), door: 'cli' },
-      usualMode: config.permissions.mode ?? 'workspace-write',
-      outlives: false,
-      ifLost: { patienceMs: Number.POSITIVE_INFINITY, ending: () => '' },
+      me: { by: currentUserName(context), door: 'cli' },
+      defaultMode: config.permissions.mode ?? 'workspace-write',
+      survivesExit: false,
+      ifLost: { giveUpAfterMs: Number.POSITIVE_INFINITY, ending: () => '' },
       notices: board,
       sessions: () => host.sessions.list(),
       open: async (word) => {

@@ -1,19 +1,19 @@
 /** Notices for the user, queued until a listener is set. */
 export class NoticeBoard {
-  readonly #kept: string[];
-  #hear: ((text: string) => void) | undefined;
+  readonly #pending: string[];
+  #listener: ((text: string) => void) | undefined;
 
   constructor(texts: readonly string[] = []) {
-    this.#kept = [...texts];
+    this.#pending = [...texts];
   }
 
   post(text: string): void {
-    if (this.#hear === undefined) this.#kept.push(text);
-    else this.#hear(text);
+    if (this.#listener === undefined) this.#pending.push(text);
+    else this.#listener(text);
   }
 
-  listen(hear: (text: string) => void): void {
-    this.#hear = hear;
-    for (const text of this.#kept.splice(0)) hear(text);
+  listen(listener: (text: string) => void): void {
+    this.#listener = listener;
+    for (const text of this.#pending.splice(0)) listener(text);
   }
 }

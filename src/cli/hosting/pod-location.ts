@@ -9,11 +9,11 @@ export interface PodLocation {
   /** The origin of commands from here, as other clients see it. */
   readonly me: Origin;
   /** The default permission mode of runs, if it is known. */
-  readonly usualMode: string | undefined;
+  readonly defaultMode: string | undefined;
   /** Whether runs continue after this process ends. */
-  readonly outlives: boolean;
+  readonly survivesExit: boolean;
   /** How long to try to reconnect, and the message for a session if that fails. */
-  readonly ifLost: { readonly patienceMs: number; readonly ending: (id: string) => string };
+  readonly ifLost: { readonly giveUpAfterMs: number; readonly ending: (id: string) => string };
   /** Notices for the user, at the start and later. */
   readonly notices: NoticeBoard;
   /** All sessions, most recently changed first. */

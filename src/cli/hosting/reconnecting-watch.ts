@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asPolypodError, isReaderTooSlow, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
-import type { Watched } from '../../pod/index.ts';
+import type { WatchItem } from '../../pod/index.ts';
 import type { PodLocation } from './pod-location.ts';
 
 export interface ReconnectingWatchOptions {
@@ -24,7 +24,7 @@ const WAITS_MS = [100, 200, 400, 800, 1600, 3000];
 export async function* reconnectingWatch(
   pod: PodHandle,
   { signal, isUp, ifLost, onConnection }: ReconnectingWatchOptions,
-): AsyncGenerator<Watched> {
+): AsyncGenerator<WatchItem> {
   let after: number | undefined;
   while (!signal.aborted) {
     try {
@@ -40,7 +40,7 @@ export async function* reconnectingWatch(
     }
     if (signal.aborted) return;
     onConnection('lost');
-    if (await isBack(isUp, ifLost.patienceMs, signal)) onConnection('back');
+    if (await isBack(isUp, ifLost.giveUpAfterMs, signal)) onConnection('back');
     else if (!signal.aborted) throw new PolypodError('unreachable', ifLost.ending(pod.id));
   }
 }
@@ -48,10 +48,10 @@ export async function* reconnectingWatch(
 /** Resolves when the pod is reachable; with false if the signal aborts or the time is over. */
 async function isBack(
   isUp: () => Promise<boolean>,
-  patienceMs: number,
+  giveUpAfterMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + giveUpAfterMs;
   for (let tries = 0; !signal.aborted; tries += 1) {
     const left = until - performance.now();
     if (left <= 0) return false;

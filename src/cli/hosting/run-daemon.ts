@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { LOG_LEVELS, type LogLevel } from '../../base/index.ts';
 import { type DaemonOptions, startDaemon } from '../../daemon/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../command.ts';
 import { DATA_DIR } from '../args/data-dir.ts';
 import { logLine } from '../output/log-line.ts';
 import { brush, wantsColour } from '../../terminal/index.ts';
@@ -37,27 +37,27 @@ export interface ForegroundOptions
 export async function runDaemon(
   { socket, more = () => ({}), ...options }: ForegroundOptions,
   values: DaemonRequest,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const paint = brush(wantsColour(around.stderr, around.env));
+  const paint = brush(wantsColour(context.stderr, context.env));
   const daemon = await startDaemon({
     ...options,
     version: version(),
     offline: values.offline,
     sandbox: values.sandbox,
     logLevel: values['log-level'],
-    logSinks: values.quiet ? [] : [(entry) => void around.stderr.write(logLine(entry, paint))],
+    logSinks: values.quiet ? [] : [(entry) => void context.stderr.write(logLine(entry, paint))],
   });
   // The terminal can be closed; the log is also written to a file.
-  around.stderr.on('error', () => {});
+  context.stderr.on('error', () => {});
   // An invalid file has been logged, and changes nothing.
-  around.onHangUp(() => void daemon.reload().catch(() => {}));
-  around.onUncaught(daemon.uncaught);
+  context.onHangUp(() => void daemon.reload().catch(() => {}));
+  context.onUncaught(daemon.uncaught);
   if (values.json)
-    around.stdout.write(
+    context.stdout.write(
       `${JSON.stringify({ pid: process.pid, socket: socket ?? daemon.socket, version: version(), ...more() })}\n`,
     );
-  const interrupted = around.signal.aborted ? undefined : once(around.signal, 'abort');
+  const interrupted = context.signal.aborted ? undefined : once(context.signal, 'abort');
   await Promise.race([interrupted, daemon.stopped]);
   await daemon.stop('by a signal');
   return EXIT.ok;

@@ -4,10 +4,10 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { messageOf, parseObject, PolypodError } from '../../base/index.ts';
 import type { DataPaths } from '../../setup/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../command.ts';
 import { splitEnvironment } from '../secret-environment.ts';
 
-interface Wishes {
+interface DaemonOptions {
   readonly offline: boolean;
   readonly sandbox: boolean;
   readonly json: boolean;
@@ -19,25 +19,25 @@ const MAIN = fileURLToPath(new URL('main.js', import.meta.url));
 
 /** Starts `polypod serve` in the background. */
 export async function serveDetached(
-  values: Wishes,
+  values: DaemonOptions,
   { dataDirectory }: DataPaths,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
   const started = await startDetached(
     'serve',
     ['--data-dir', dataDirectory, ...daemonArguments(values)],
-    around,
+    context,
   );
   if ('code' in started) return started.code;
-  if (values.json) around.stdout.write(started.said);
+  if (values.json) context.stdout.write(started.output);
   else if (!values.quiet)
-    around.stderr.write(`polypod: the daemon is up: process ${String(parseObject(started.said)?.pid)}\n`);
+    context.stderr.write(`polypod: the daemon is up: process ${String(parseObject(started.output)?.pid)}\n`);
   return EXIT.ok;
 }
 
 /** The arguments that pass the caller's options to a daemon in the background. */
 export function daemonArguments(
-  values: Pick<Wishes, 'offline' | 'sandbox' | 'log-level'>,
+  values: Pick<DaemonOptions, 'offline' | 'sandbox' | 'log-level'>,
 ): readonly string[] {
   return [
     ...(values.offline ? ['--offline'] : []),
@@ -50,8 +50,8 @@ export function daemonArguments(
 export async function startDetached(
   command: string,
   args: readonly string[],
-  { env, stderr }: Surroundings,
-): Promise<{ readonly said: string } | { readonly code: ExitCode }> {
+  { env, stderr }: CommandContext,
+): Promise<{ readonly output: string } | { readonly code: ExitCode }> {
   const { open, secret } = splitEnvironment(env);
   const child = spawn(process.execPath, [MAIN, ...command.split(' '), '--quiet', '--json', ...args], {
     detached: true,
@@ -64,32 +64,32 @@ export async function startDetached(
     secrets.on('error', () => {});
     secrets.end(JSON.stringify(secret));
   }
-  const { stdout: output, stderr: errors } = child;
-  if (output === null || errors === null) throw new PolypodError('internal', 'a pipe is missing');
-  let said = '';
-  let complaint = '';
-  errors.on('data', (piece: Buffer) => (complaint += piece.toString()));
+  const { stdout, stderr: errors } = child;
+  if (stdout === null || errors === null) throw new PolypodError('internal', 'a pipe is missing');
+  let output = '';
+  let errorText = '';
+  errors.on('data', (piece: Buffer) => (errorText += piece.toString()));
   const ready = new Promise<'ready'>((resolve) => {
-    output.on('data', (piece: Buffer) => {
-      said += piece.toString();
-      if (said.includes('\n')) resolve('ready');
+    stdout.on('data', (piece: Buffer) => {
+      output += piece.toString();
+      if (output.includes('\n')) resolve('ready');
     });
   });
   const ended = once(child, 'close').catch((thrown: unknown) => {
-    complaint = `polypod ${command}: ${messageOf(thrown)}\n`;
+    errorText = `polypod ${command}: ${messageOf(thrown)}\n`;
     return [EXIT.broken];
   });
   const first = await Promise.race([ready, ended]);
   if (first !== 'ready') {
     stderr.write(
-      complaint === '' ? `polypod ${command}: it ended before it was ready; see polypod logs\n` : complaint,
+      errorText === '' ? `polypod ${command}: it ended before it was ready; see polypod logs\n` : errorText,
     );
     return { code: exitCodeOf(first[0]) };
   }
-  output.destroy();
+  stdout.destroy();
   errors.destroy();
   child.unref();
-  return { said };
+  return { output };
 }
 
 function exitCodeOf(code: unknown): ExitCode {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 
 interface Server {
   readonly url: string;
@@ -11,7 +11,7 @@ interface Server {
 export async function serveUntilInterrupted(
   server: Server,
   announcement: { readonly json: boolean; readonly text: string },
-  { stdout, signal }: Surroundings,
+  { stdout, signal }: CommandContext,
 ): Promise<void> {
   const { url, port } = server;
   stdout.write(announcement.json ? `${JSON.stringify({ url, port })}\n` : announcement.text);

@@ -8,9 +8,9 @@ import {
   type StopReason,
   type Usage,
 } from '../../llm/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import {
-  type Brush,
+  type TextColors,
   brush,
   wantsColour,
   sanitizeLine,
@@ -51,22 +51,22 @@ export class JsonPrinter implements Printer {
 
 /** For people: the answer on stdout; notices, and on a terminal also thinking and totals, on stderr. */
 export class AnswerPrinter implements Printer {
-  readonly #around: Surroundings;
+  readonly #context: CommandContext;
   readonly #quiet: boolean;
-  readonly #chatty: boolean;
-  readonly #paint: Brush;
+  readonly #isVerbose: boolean;
+  readonly #paint: TextColors;
   readonly #answers: TextStream;
-  readonly #remarks: TextStream;
+  readonly #comments: TextStream;
   #endsWithNewline = true;
   #usage: Usage | undefined;
 
-  constructor(around: Surroundings, quiet: boolean) {
-    this.#around = around;
+  constructor(context: CommandContext, quiet: boolean) {
+    this.#context = context;
     this.#quiet = quiet;
-    this.#chatty = !quiet && around.stderr.isTTY === true;
-    this.#paint = brush(wantsColour(around.stderr, around.env));
-    this.#answers = textStreamFor(around.stdout);
-    this.#remarks = textStreamFor(around.stderr);
+    this.#isVerbose = !quiet && context.stderr.isTTY === true;
+    this.#paint = brush(wantsColour(context.stderr, context.env));
+    this.#answers = textStreamFor(context.stdout);
+    this.#comments = textStreamFor(context.stderr);
   }
 
   async print(events: readonly LlmEvent[], model: Model): Promise<void> {
@@ -81,7 +81,7 @@ export class AnswerPrinter implements Printer {
   retry({ attempt, delayMs, failure }: RetryNotice): void {
     if (this.#quiet) return;
     const seconds = (delayMs / 1000).toFixed(1);
-    this.#around.stderr.write(
+    this.#context.stderr.write(
       `polypod: ${sanitizeLine(failure.message)}; attempt ${attempt} in ${seconds} s\n`,
     );
   }
@@ -91,16 +91,16 @@ export class AnswerPrinter implements Printer {
     if (event.type === 'usage') this.#usage = event;
     if (event.type === 'block-delta' && event.delta.type === 'thinking') {
       await this.#answer(text);
-      this.#remark(event.delta.text);
+      this.#comment(event.delta.text);
       return '';
     }
-    if (event.type === 'block-stop' && event.blockType === 'thinking') this.#remark('\n\n');
+    if (event.type === 'block-stop' && event.blockType === 'thinking') this.#comment('\n\n');
     if (event.type !== 'status' || event.status === 'started') return text;
     await this.#answer(text);
     await this.#write(this.#answers.end());
     if (!this.#endsWithNewline) await this.#write('\n');
     if (event.status === 'completed') this.#note(event.stopReason);
-    if (event.status === 'completed' && this.#usage) this.#remark(`${figures(this.#usage, model)}\n`);
+    if (event.status === 'completed' && this.#usage) this.#comment(`${figures(this.#usage, model)}\n`);
     return '';
   }
 
@@ -111,16 +111,16 @@ export class AnswerPrinter implements Printer {
   async #write(text: string): Promise<void> {
     if (text === '') return;
     this.#endsWithNewline = text.endsWith('\n');
-    await write(this.#around.stdout, text);
+    await write(this.#context.stdout, text);
   }
 
-  #remark(text: string): void {
-    if (this.#chatty) this.#around.stderr.write(this.#paint.dim(this.#remarks.push(text)));
+  #comment(text: string): void {
+    if (this.#isVerbose) this.#context.stderr.write(this.#paint.dim(this.#comments.push(text)));
   }
 
   #note(stopReason: StopReason): void {
     const note = NOTES[stopReason];
-    if (note !== undefined && !this.#quiet) this.#around.stderr.write(`polypod: ${note}\n`);
+    if (note !== undefined && !this.#quiet) this.#context.stderr.write(`polypod: ${note}\n`);
   }
 }
 

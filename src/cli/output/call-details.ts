@@ -5,6 +5,6 @@ import { sanitizeLine } from '../../terminal/index.ts';
 export function callDetails(call: AskedCall): string {
   if (call.arguments === undefined) return '';
   const lines = callLines(call);
-  const isSaid = lines.length === 1 && lines[0]?.endsWith(`: ${sanitizeLine(call.title)}`) === true;
-  return isSaid ? '' : lines.map((line) => `    ${line}\n`).join('');
+  const isInTitle = lines.length === 1 && lines[0]?.endsWith(`: ${sanitizeLine(call.title)}`) === true;
+  return isInTitle ? '' : lines.map((line) => `    ${line}\n`).join('');
 }

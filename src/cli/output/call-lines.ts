@@ -22,18 +22,18 @@ export function callLines({ title, arguments: json }: AskedCall): readonly strin
 }
 
 /** Renders a limited number of lines, followed by a line that says how to see the complete call. */
-export function callGlance(call: AskedCall, whole: string): readonly string[] {
+export function callPreview(call: AskedCall, whole: string): readonly string[] {
   const lines = callLines(call);
-  const glance: string[] = [];
+  const shown: string[] = [];
   let room = MOST_CHARACTERS;
   for (const line of lines.slice(0, MOST_LINES)) {
     const part = truncateText(line, room);
-    glance.push(part);
+    shown.push(part);
     room -= part.length;
     if (room <= 0) break;
   }
-  const left = lines.join('\n').length - glance.join('\n').length;
-  return left === 0 ? glance : [...glance, `… ${left} more characters are not shown here: ${whole}`];
+  const left = lines.join('\n').length - shown.join('\n').length;
+  return left === 0 ? shown : [...shown, `… ${left} more characters are not shown here: ${whole}`];
 }
 
 const MOST_LINES = 40;

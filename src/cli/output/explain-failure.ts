@@ -12,7 +12,7 @@ export function explainFailure(failure: Failure, account: Account, model: string
 }
 
 const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => string>> = {
-  auth: (account) => `check the key: ${whereTheKeyIs(account)}`,
+  auth: (account) => `check the key: ${keyLocation(account)}`,
   quota: (account) =>
     `the account is out of credit: top it up at ${account.name}, or use another with --model`,
   'rate-limit': () => 'wait and try again, or use another model with --model',
@@ -29,7 +29,7 @@ const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => st
   provider: () => 'try again later',
 };
 
-function whereTheKeyIs({ name }: Account): string {
+function keyLocation({ name }: Account): string {
   const variables = findVendor(name)?.keyEnv ?? [];
   const configured = `accounts.${name} in config.yaml`;
   // The built-in model has no account, unless the user configured one with this name.

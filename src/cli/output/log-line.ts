@@ -1,11 +1,11 @@
 import { isObject, type LogEntry, type LogLevel, stringOf, tryParse } from '../../base/index.ts';
-import { type Brush, sanitizeLine, fitWidth } from '../../terminal/index.ts';
+import { type TextColors, sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
 /** Longer values are truncated; `polypod logs --json` shows them in full. */
 const WIDEST = 120;
 
 /** Formats an entry of the daemon's log for people, with a newline. */
-export function logLine({ time, level, message, fields }: LogEntry, paint: Brush): string {
+export function logLine({ time, level, message, fields }: LogEntry, paint: TextColors): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => paint.dim(`${sanitizeLine(key)}=${sanitizeLine(shown(value))}`));
@@ -39,7 +39,7 @@ function levelOf(value: unknown): LogLevel {
   return value === 'debug' || value === 'warn' || value === 'error' ? value : 'info';
 }
 
-function painted(level: LogLevel, paint: Brush): string {
+function painted(level: LogLevel, paint: TextColors): string {
   const word = level.padEnd(5);
   if (level === 'error' || level === 'warn') return paint.red(word);
   return level === 'info' ? paint.green(word) : paint.dim(word);

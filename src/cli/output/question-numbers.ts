@@ -9,7 +9,7 @@ export class QuestionNumbers {
   #ids: string[] = [];
 
   /** Adds the currently pending approvals, in order. */
-  see(open: readonly { readonly approvalId: string }[]): void {
+  add(open: readonly { readonly approvalId: string }[]): void {
     if (open.length === 0) this.#ids = [];
     for (const { approvalId } of open) if (!this.#ids.includes(approvalId)) this.#ids.push(approvalId);
   }

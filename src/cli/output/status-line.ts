@@ -1,4 +1,4 @@
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -10,7 +10,7 @@ const CLEAR = '\r\u001b[K';
  * there is no line and no timer.
  */
 export class StatusLine {
-  readonly #stderr: Surroundings['stderr'] & { readonly columns?: number };
+  readonly #stderr: CommandContext['stderr'] & { readonly columns?: number };
   readonly #startedAt = Date.now();
   readonly #timer: NodeJS.Timeout | undefined;
   #text = '';
@@ -19,7 +19,7 @@ export class StatusLine {
   #held = false;
   #frame = 0;
 
-  constructor({ stderr }: Surroundings, enabled: boolean) {
+  constructor({ stderr }: CommandContext, enabled: boolean) {
     this.#stderr = stderr;
     if (enabled) this.#timer = setInterval(() => this.#draw(), EVERY_MS).unref();
   }

@@ -34,7 +34,7 @@ export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions):
       close: async () => loaded?.close(),
     },
     extended: (agents) =>
-      files.length === 0 ? agents : async (place) => extendedAgent(await agents(place), () => loaded),
+      files.length === 0 ? agents : async (context) => extendedAgent(await agents(context), () => loaded),
   };
 }
 
@@ -53,7 +53,7 @@ function extendedAgent(agent: Agent, loaded: () => Extensions | undefined): Agen
     protectedPaths = [],
     fileFacts,
     scope,
-    surroundings,
+    toolContext,
     remember,
     close,
   } = agent;
@@ -78,7 +78,7 @@ function extendedAgent(agent: Agent, loaded: () => Extensions | undefined): Agen
     protectedPaths,
     fileFacts,
     scope,
-    surroundings,
+    toolContext,
     remember,
     close,
   };
@@ -95,18 +95,18 @@ function extensionUi(ui: UiRequests, emitsTitle: boolean): ExtensionUi {
       ui.text({ method: 'input', title, ...withoutUndefined({ placeholder }), ...timed(timeout) }, signal),
     editor: (title, prefill, { signal } = {}) =>
       ui.text({ method: 'editor', title, ...withoutUndefined({ prefill }) }, signal),
-    notify: (message, notifyType = 'info') => ui.tell({ method: 'notify', message, notifyType }),
+    notify: (message, notifyType = 'info') => ui.notify({ method: 'notify', message, notifyType }),
     setStatus: (statusKey, statusText) =>
-      ui.tell({ method: 'setStatus', statusKey, ...withoutUndefined({ statusText }) }),
+      ui.notify({ method: 'setStatus', statusKey, ...withoutUndefined({ statusText }) }),
     setWidget: (widgetKey, widgetLines, widgetPlacement) =>
-      ui.tell({
+      ui.notify({
         method: 'setWidget',
         widgetKey,
         ...withoutUndefined({ widgetLines, widgetPlacement }),
       }),
     setTitle: (title) => {
-      if (emitsTitle) ui.tell({ method: 'setTitle', title });
+      if (emitsTitle) ui.notify({ method: 'setTitle', title });
     },
-    setEditorText: (text) => ui.tell({ method: 'set_editor_text', text }),
+    setEditorText: (text) => ui.notify({ method: 'set_editor_text', text }),
   };
 }

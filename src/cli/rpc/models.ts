@@ -5,7 +5,7 @@ import { type ModelSelection, rpcBeginnings } from '../../protocols/index.ts';
 
 /** The inputs that determine the model of a client. */
 export interface ModelCircumstances {
-  readonly wish: ModelSelection;
+  readonly selection: ModelSelection;
   /** The patterns of `--models`. */
   readonly models: readonly string[];
   readonly env: Environment;
@@ -15,16 +15,16 @@ export interface ModelCircumstances {
 
 /** The selection of the first model of `--models`, unless another one is named. */
 export async function withScope({
-  wish,
+  selection,
   models,
   env,
   config,
   dataPaths,
 }: ModelCircumstances): Promise<ModelSelection> {
-  if (models.length === 0 || wish.reference !== undefined) return wish;
+  if (models.length === 0 || selection.reference !== undefined) return selection;
   const { modelScope, firstOf } = await rpcBeginnings();
   const [first] = modelScope(await knownModels({ env, config, dataPaths }), models).models;
-  return first === undefined ? wish : firstOf(first, wish);
+  return first === undefined ? selection : firstOf(first, selection);
 }
 
 /**
@@ -33,16 +33,17 @@ export async function withScope({
  */
 export async function withKey(
   apiKey: string,
-  { wish, models, env, dataPaths, config }: ModelCircumstances,
+  { selection, models, env, dataPaths, config }: ModelCircumstances,
 ): Promise<Config> {
-  const reference = wish.reference ?? models[0] ?? (env.POLYPOD_MODEL || config.model);
+  const reference = selection.reference ?? models[0] ?? (env.POLYPOD_MODEL || config.model);
   if (reference === undefined)
     throw new PolypodError('bad-request', '--api-key needs a model: add --model, --provider or --models');
   // The simulated model needs no key.
   if (reference.split('/')[0] === 'sim') return config;
   const name =
-    configuredFor(reference, config) ?? (await accountOf(reference, wish.reference === undefined, dataPaths));
-  const key = { text: apiKey, place: '--api-key' };
+    configuredFor(reference, config) ??
+    (await accountOf(reference, selection.reference === undefined, dataPaths));
+  const key = { text: apiKey, source: '--api-key' };
   const isConfigured = config.accounts.some((account) => account.name === name);
   return {
     ...config,

@@ -9,7 +9,7 @@ export interface RpcOptions {
   readonly apiKey?: string;
   readonly models: readonly string[];
   readonly sessionDir?: string;
-  readonly isFleeting: boolean;
+  readonly isEphemeral: boolean;
   readonly isContinued: boolean;
   /** A path, an id, or an id prefix. */
   readonly resume?: string;
@@ -30,7 +30,7 @@ export interface RpcOptions {
   readonly isOffline: boolean;
   readonly echoErrors: boolean;
   /** Host the session in this process, even if a daemon is running. */
-  readonly isHere: boolean;
+  readonly isInProcess: boolean;
   readonly isHelpWanted: boolean;
   readonly isVersionWanted: boolean;
   /** Notices about the options for the host program, printed on stderr. */
@@ -223,8 +223,8 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
     tools: toolsIn(last('tools'), has),
     hasContextFiles: !has('noContextFiles'),
     extensions: given.get('extension') ?? [],
-    isFleeting: has('noSession'),
-    isHere: has('noDaemon'),
+    isEphemeral: has('noSession'),
+    isInProcess: has('noDaemon'),
     isContinued: has('continued') || resume === '',
     hasMcp: !has('noMcp'),
     hasRules: !has('noRules'),

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { onAbort, PolypodError } from '../../base/index.ts';
 import { firstLine, type LinkHeader, readGreeting } from '../../protocols/index.ts';
-import type { Surroundings } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 
 /** Relays bytes between a client and the daemon, until the client has ended and all answers are sent, or the signal aborts. */
 export async function relay(
   socket: Socket,
   header: LinkHeader,
-  { stdin, stdout, stderr, signal }: Surroundings,
+  { stdin, stdout, stderr, signal }: CommandContext,
 ): Promise<void> {
   // A broken connection is handled as its end.
   socket.on('error', () => {});
@@ -22,14 +22,14 @@ export async function relay(
     if ('refused' in greeting) throw new PolypodError('bad-request', greeting.refused);
     for (const notice of greeting.notices) stderr.write(`polypod: ${notice}\n`);
     stdout.write(first.rest);
-    let isAllSaid = false;
+    let isAllSent = false;
     stdin.once('end', () => {
-      isAllSaid = true;
+      isAllSent = true;
     });
     stdin.pipe(socket);
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next())
       if (!stdout.write(next.value)) await once(stdout, 'drain', { signal });
-    if (!isAllSaid) throw gone();
+    if (!isAllSent) throw gone();
   } catch (thrown) {
     if (!signal.aborted) throw thrown instanceof PolypodError ? thrown : gone(thrown);
   } finally {

@@ -30,7 +30,7 @@ import {
   serveRpc,
   DEFAULT_RULES,
 } from '../../protocols/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../command.ts';
 import type { PublishedPods, PublishOptions } from '../hosting/publish-pods.ts';
 import { hostDirectories } from './host-directories.ts';
 import { rpcExtensions } from './extensions.ts';
@@ -42,48 +42,55 @@ import { version } from '../version.ts';
  * `polypod --mode rpc`: serves one client of the coding-agent protocol on stdin and stdout. The caller must exit the process with
  * the code, because the client may keep stdin open.
  */
-export async function rpc(argv: readonly string[], around: Surroundings): Promise<ExitCode> {
+export async function rpc(argv: readonly string[], context: CommandContext): Promise<ExitCode> {
   let options: RpcOptions;
   try {
     options = readRpcOptions(argv);
   } catch (thrown) {
     const { code, message } = asPolypodError(thrown);
-    around.stderr.write(`${message}\n`);
+    context.stderr.write(`${message}\n`);
     return code === 'bad-request' ? EXIT.usage : EXIT.failed;
   }
   if (options.isHelpWanted || options.isVersionWanted) {
-    around.stdout.write(options.isHelpWanted ? rpcHelp() : `${version()}\n`);
-    await flushed(around);
+    context.stdout.write(options.isHelpWanted ? rpcHelp() : `${version()}\n`);
+    await flushed(context);
     return EXIT.ok;
   }
-  for (const notice of options.notices) around.stderr.write(`polypod: ${notice}\n`);
+  for (const notice of options.notices) context.stderr.write(`polypod: ${notice}\n`);
   try {
-    if (!(await servedByDaemon(options, around)))
-      await serve(options, await surroundingsOf(options, around), around).catch(async (thrown: unknown) => {
+    if (!(await servedByDaemon(options, context)))
+      await serve(options, await composeSetup(options, context), context).catch(async (thrown: unknown) => {
         // A daemon that has just started may have opened the session first.
-        if (asPolypodError(thrown).code !== 'conflict' || !(await servedByDaemon(options, around)))
+        if (asPolypodError(thrown).code !== 'conflict' || !(await servedByDaemon(options, context)))
           throw thrown;
       });
-    await flushed(around);
+    await flushed(context);
     return EXIT.ok;
   } catch (thrown) {
-    around.stderr.write(`${messageOf(thrown)}\n`);
+    context.stderr.write(`${messageOf(thrown)}\n`);
     return EXIT.failed;
   }
 }
 
 /** Relays the client to the daemon until one of them ends. Resolves with false if no daemon can serve it. */
-async function servedByDaemon(options: RpcOptions, around: Surroundings): Promise<boolean> {
-  const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).dataPaths);
+async function servedByDaemon(options: RpcOptions, context: CommandContext): Promise<boolean> {
+  const socket = await daemonSocket(options, hostDirectories(context.env, process.cwd()).dataPaths);
   if (socket === undefined) return false;
-  await (await import('./relay.ts')).relay(socket, await headerOf(options, around), around);
+  await (await import('./relay.ts')).relay(socket, await headerOf(options, context), context);
   return true;
 }
 
 /** The daemon's rpc socket; undefined for options that need this process or that the daemon must not receive. */
 async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<Socket | undefined> {
-  const { isHere, isSandboxed, isFleeting, isOffline, sessionDir, apiKey, extensions } = options;
-  if (isHere || isSandboxed || isFleeting || isOffline || sessionDir !== undefined || apiKey !== undefined)
+  const { isInProcess, isSandboxed, isEphemeral, isOffline, sessionDir, apiKey, extensions } = options;
+  if (
+    isInProcess ||
+    isSandboxed ||
+    isEphemeral ||
+    isOffline ||
+    sessionDir !== undefined ||
+    apiKey !== undefined
+  )
     return undefined;
   if (extensions.length > 0) return undefined;
   const path = join(dataPaths.runtimeDirectory, RPC_SOCKET);
@@ -92,7 +99,7 @@ async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<
 }
 
 /** Everything that the daemon needs, without keys: it has its own. */
-async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<LinkHeader> {
+async function headerOf(options: RpcOptions, { env }: CommandContext): Promise<LinkHeader> {
   const { provider, model, thinking, models, resume, fork, isContinued } = options;
   const { hasContextFiles, hasMcp, hasRules, isAsking, echoErrors } = options;
   const { toolLimit } = await limitsOf(options);
@@ -148,12 +155,12 @@ function modelFor(
   { POLYPOD_MODEL: model = '' }: Environment,
 ): { readonly model?: string } {
   const { provider, model: given } = options;
-  const isSaid = provider !== undefined || given !== undefined || goesOn(options);
-  return isSaid || model === '' ? {} : { model };
+  const isGiven = provider !== undefined || given !== undefined || continuedBy(options);
+  return isGiven || model === '' ? {} : { model };
 }
 
 /** Whether the options name an existing session. */
-function goesOn({ resume, fork, isContinued }: RpcOptions): boolean {
+function continuedBy({ resume, fork, isContinued }: RpcOptions): boolean {
   return resume !== undefined || fork !== undefined || isContinued;
 }
 
@@ -165,41 +172,43 @@ interface Composed {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
   readonly config: Config;
-  readonly wish: ModelSelection;
+  readonly selection: ModelSelection;
 }
 
-async function surroundingsOf(options: RpcOptions, { env, stderr }: Surroundings): Promise<Composed> {
+async function composeSetup(options: RpcOptions, { env, stderr }: CommandContext): Promise<Composed> {
   const { modelSelection } = await rpcBeginnings();
   const { dataPaths } = hostDirectories(env, process.cwd());
   const { config: written } = await readConfig(dataPaths);
   const reachable = options.isOffline ? await onThisMachine(written, stderr) : written;
   if (options.provider !== undefined) await refuseUnknownProvider(options.provider, reachable);
-  const wish = modelSelection(options);
+  const selection = modelSelection(options);
   const allowed = permitted(reachable, options);
   const { apiKey, models } = options;
-  if (apiKey === undefined && models.length === 0) return { env, dataPaths, config: allowed, wish };
+  if (apiKey === undefined && models.length === 0) return { env, dataPaths, config: allowed, selection };
   const { withKey, withScope } = await import('./models.ts');
   const config =
-    apiKey === undefined ? allowed : await withKey(apiKey, { wish, models, env, dataPaths, config: allowed });
-  const isNew = !goesOn(options);
+    apiKey === undefined
+      ? allowed
+      : await withKey(apiKey, { selection, models, env, dataPaths, config: allowed });
+  const isNew = !continuedBy(options);
   return {
     env,
     dataPaths,
     config,
-    wish: isNew ? await withScope({ wish, models, env, dataPaths, config }) : wish,
+    selection: isNew ? await withScope({ selection, models, env, dataPaths, config }) : selection,
   };
 }
 
 /** Removes the MCP servers on the network. Models on the network are rejected when they are used. */
-async function onThisMachine(config: Config, stderr: Surroundings['stderr']): Promise<Config> {
+async function onThisMachine(config: Config, stderr: CommandContext['stderr']): Promise<Config> {
   const { isLoopbackUrl } = await import('../../wire/index.ts');
-  const isHere = (server: Config['mcpServers'][number]): boolean =>
+  const isInProcess = (server: Config['mcpServers'][number]): boolean =>
     server.transport !== 'http' || isLoopbackUrl(server.url);
-  for (const { name } of config.mcpServers.filter((server) => !isHere(server)))
+  for (const { name } of config.mcpServers.filter((server) => !isInProcess(server)))
     stderr.write(
       `polypod: the MCP server ${name} is not on this machine, and ignored because of --offline\n`,
     );
-  return { ...config, mcpServers: config.mcpServers.filter(isHere) };
+  return { ...config, mcpServers: config.mcpServers.filter(isInProcess) };
 }
 
 /** Applies the options to the permissions. What the user denies stays denied. */
@@ -212,9 +221,9 @@ function permitted(config: Config, { isAsking, hasMcp }: RpcOptions): Config {
   };
 }
 
-async function serve(options: RpcOptions, composed: Composed, around: Surroundings): Promise<void> {
-  const { env, dataPaths, config, wish } = composed;
-  const { stdin, stdout, stderr, signal } = around;
+async function serve(options: RpcOptions, composed: Composed, context: CommandContext): Promise<void> {
+  const { env, dataPaths, config, selection } = composed;
+  const { stdin, stdout, stderr, signal } = context;
   if (options.apiKey !== undefined)
     stderr.write('polypod: other users of this machine can see a key on the command line: use a variable\n');
   const cwd = process.cwd();
@@ -228,12 +237,12 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     config,
     dataPaths,
     isLocal: options.isOffline,
-    reference: wish.reference,
+    reference: selection.reference,
   });
   const { model, notices } = await access.choose();
   for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
-  if (options.extensions.length > 0) hideKeys(around, config);
-  const audit = options.isFleeting ? undefined : await openAudit(dataPaths, config.daemon.audit);
+  if (options.extensions.length > 0) hideKeys(context, config);
+  const audit = options.isEphemeral ? undefined : await openAudit(dataPaths, config.daemon.audit);
   const agents = extended(
     agentsFrom({
       env,
@@ -255,10 +264,10 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const limits = await limitsOf(options);
   const sessions = await sessionsFor(options, cwd, {
     limits,
-    thinking: wish.thinking,
+    thinking: selection.thinking,
     model: { provider: model.account, modelId: model.id },
-    isModelSaid: wish.reference !== undefined,
-    hosted: hostDirectories(env, cwd).sessions,
+    isModelGiven: selection.reference !== undefined,
+    hostedModel: hostDirectories(env, cwd).sessions,
   });
   const { modelScope, scopeNotices, firstPod } = await rpcBeginnings();
   const models = (): Promise<readonly OfferedModel[]> => offeredModels({ env, config, dataPaths, access });
@@ -275,7 +284,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
         findSession(await host.sessions.list(), word),
       );
       // After the first commands of the client, which need not wait for it.
-      if (!options.isFleeting)
+      if (!options.isEphemeral)
         later = setTimeout(() => {
           published = publish({ host, dataPaths, config, models: access, audit: audit?.record });
         }, PUBLISH_AFTER_MS);
@@ -319,12 +328,12 @@ const PUBLISH_AFTER_MS = 250;
 const SHUTDOWN_MS = 700;
 
 /** Removes provider keys from the environment of extensions, although they are the user's own code. */
-function hideKeys({ env, exposeVariables }: Surroundings, config: Config): void {
+function hideKeys({ env, exposeVariables }: CommandContext, config: Config): void {
   exposeVariables(safeEnv(env, { secret: keyVariables(config), pass: config.permissions.passEnv }));
 }
 
 async function openHost(
-  { isFleeting }: RpcOptions,
+  { isEphemeral }: RpcOptions,
   {
     dataPaths,
     ...callbacks
@@ -334,19 +343,19 @@ async function openHost(
     import('../../pod/index.ts'),
     import('../../store/index.ts'),
   ]);
-  if (!isFleeting) await makeDataDirectory(dataPaths);
+  if (!isEphemeral) await makeDataDirectory(dataPaths);
   const memory = { files: memoryFiles(), durability: 'none' } as const;
-  return Pods.open({ directory: dataPaths.dataDirectory, ...callbacks, ...(isFleeting ? memory : {}) });
+  return Pods.open({ directory: dataPaths.dataDirectory, ...callbacks, ...(isEphemeral ? memory : {}) });
 }
 
 interface SessionSettings {
   readonly limits: RpcLimits;
   readonly model: ModelChoice;
   /** Whether an option names the model. */
-  readonly isModelSaid: boolean;
+  readonly isModelGiven: boolean;
   readonly thinking: ModelSelection['thinking'] | undefined;
   /** The directory in which the host program looks for session files. */
-  readonly hosted: string | undefined;
+  readonly hostedModel: string | undefined;
 }
 
 /** A missing directory is created with the first session. */
@@ -358,29 +367,29 @@ function refuseNoDirectory(path: string): void {
 async function sessionsFor(
   options: RpcOptions,
   cwd: string,
-  { limits, model, isModelSaid, thinking, hosted }: SessionSettings,
+  { limits, model, isModelGiven, thinking, hostedModel }: SessionSettings,
 ): Promise<RpcSessions> {
-  const { sessionDir, isFleeting } = options;
+  const { sessionDir, isEphemeral } = options;
   const { newSettings, settingsFor } = await rpcBeginnings();
-  const directory = sessionDir === undefined ? hosted : resolve(cwd, sessionDir);
+  const directory = sessionDir === undefined ? hostedModel : resolve(cwd, sessionDir);
   if (sessionDir !== undefined && directory !== undefined) refuseNoDirectory(directory);
   const flags = settingsFor({
     ...limits,
     thinking,
     ...(await promptsOf(options)),
-    model: isModelSaid ? model : undefined,
+    model: isModelGiven ? model : undefined,
   });
   return {
     cwd,
-    inMemory: isFleeting,
+    inMemory: isEphemeral,
     flags,
     settings: newSettings(flags, model),
-    ...(isFleeting ? {} : { directory }),
+    ...(isEphemeral ? {} : { directory }),
   };
 }
 
 /** Waits until all output is written, unless nothing reads it. */
-async function flushed({ stdout }: Surroundings): Promise<void> {
+async function flushed({ stdout }: CommandContext): Promise<void> {
   const written = new Promise<void>((done) => stdout.write('', () => done()));
   await Promise.race([written, sleep(FLUSH_MS)]);
 }

@@ -11,7 +11,7 @@ import { metricsOf } from '../observe/metrics.ts';
 import { type NewSession, newSession } from '../sessions/new-session.ts';
 import { pendingApprovals } from '../sessions/pending-approvals.ts';
 import { removeSession } from '../sessions/remove-session.ts';
-import type { Reloaded, Setup } from '../setup.ts';
+import type { ReloadResult, Setup } from '../setup.ts';
 import { TASKS } from '../../setup/config/index.ts';
 import type { TasksAgents } from '../tasks/tasks-agents.ts';
 import { watchApprovals } from './watch-approvals.ts';
@@ -24,7 +24,7 @@ export interface ControlParts {
   readonly health: () => Promise<Health>;
   /** Describes how commands of agents are isolated and limited. */
   readonly commands: () => Promise<NonNullable<Health['commands']>>;
-  readonly reload: () => Promise<Reloaded>;
+  readonly reload: () => Promise<ReloadResult>;
   /** Starts to stop the daemon, without waiting. */
   readonly stop: () => void;
   readonly agents: Pick<TasksAgents, 'start' | 'stop'>;
@@ -81,8 +81,8 @@ export function daemonMethods(parts: ControlParts): Readonly<Record<string, Meth
       };
     },
     new: async (params) => {
-      const { cwd, ...wish } = readParams(NEW, params);
-      const wanted: NewSession = { cwd: await existingDirectory(cwd), ...wish };
+      const { cwd, ...settings } = readParams(NEW, params);
+      const wanted: NewSession = { cwd: await existingDirectory(cwd), ...settings };
       return { ...(await newSession(host, setup.models, wanted)) };
     },
     approvals: async (params) => {
@@ -111,7 +111,7 @@ export function daemonMethods(parts: ControlParts): Readonly<Record<string, Meth
     'agent-start': async (params) => {
       const { cwd, config, stated, foreground = false } = readParams(AGENT, params);
       const order = { cwd: await existingDirectory(cwd), config, stated: stated ?? {} };
-      return { ...(await parts.agents.start(order, { process: 'daemon', lasts: !foreground })) };
+      return { ...(await parts.agents.start(order, { process: 'daemon', isPermanent: !foreground })) };
     },
     'agent-stop': async (params) => {
       const { name } = readParams(shape.fields({ name: text }, {}), params);

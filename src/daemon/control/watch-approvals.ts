@@ -12,15 +12,15 @@ export type ApprovalNews =
 /** Sends the pending approvals, then every new and settled one of all sessions, until the client disconnects. */
 export async function watchApprovals(host: Host, { send, signal }: LinkSide): Promise<void> {
   const waiting = new Map<string, WaitingApproval>();
-  let telling = Promise.resolve();
-  const tell = (news: () => Promise<ApprovalNews>): void => {
-    telling = telling.then(async () => send(encode({ watched: { ...(await news()) } })));
+  let sending = Promise.resolve();
+  const publish = (news: () => Promise<ApprovalNews>): void => {
+    sending = sending.then(async () => send(encode({ watched: { ...(await news()) } })));
   };
   const ask = (approval: WaitingApproval): void => {
     // An approval that a session forwards for its child was already sent for the child.
     if (waiting.has(approval.id)) return;
     waiting.set(approval.id, approval);
-    tell(async () => ({ type: 'asked', ...(await withCall(host, approval)) }));
+    publish(async () => ({ type: 'asked', ...(await withCall(host, approval)) }));
   };
   const compare = (id: string): void => {
     const asked = pendingIn(host, id);
@@ -28,7 +28,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
     for (const approval of waiting.values()) {
       if (approval.session !== id || asked.some((one) => one.id === approval.id)) continue;
       waiting.delete(approval.id);
-      tell(async () => ({
+      publish(async () => ({
         type: 'settled',
         ...(await withCall(host, approval)),
         ...(await settlementOf(host, approval)),
@@ -44,7 +44,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
   } finally {
     forget();
   }
-  await telling;
+  await sending;
 }
 
 function pendingIn(host: Host, sessionId: string): readonly WaitingApproval[] {

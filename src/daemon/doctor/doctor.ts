@@ -20,7 +20,7 @@ import {
   SHORTER_PATH_HINT,
 } from '../../setup/paths/index.ts';
 import { readModels } from '../../setup/models/index.ts';
-import { lookAtSocket } from '../sockets/socket-state.ts';
+import { probeSocket } from '../sockets/socket-state.ts';
 
 export interface DoctorOptions {
   readonly env: Environment;
@@ -137,11 +137,11 @@ function dataDirectory(dataPaths: DataPaths): readonly Finding[] {
 async function sockets(dataPaths: DataPaths): Promise<readonly Finding[]> {
   const check = 'daemon';
   const path = controlSocket(dataPaths);
-  const state = await lookAtSocket(path);
+  const state = await probeSocket(path);
   const pods = join(dataPaths.runtimeDirectory, 'pods');
   const stale: string[] = [];
   for (const name of directoryNames(pods)) {
-    if (name.endsWith('.sock') && (await lookAtSocket(join(pods, name))) === 'stale') stale.push(name);
+    if (name.endsWith('.sock') && (await probeSocket(join(pods, name))) === 'stale') stale.push(name);
   }
   return [
     ...(podSocketPathsFit(dataPaths)

@@ -1,7 +1,7 @@
 import { lstatSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { directoryNames } from '../../setup/config/index.ts';
-import { lookAtSocket } from './socket-state.ts';
+import { probeSocket } from './socket-state.ts';
 
 /** Removes stale sockets of a directory and the links to them; returns their number. */
 export async function sweepSockets(directory: string): Promise<number> {
@@ -13,10 +13,10 @@ export async function sweepSockets(directory: string): Promise<number> {
   for (let from = 0; from < paths.length; from += AT_ONCE) {
     const some = paths.slice(from, from + AT_ONCE);
     const stale = await Promise.all(some.map(isStaleSocket));
-    for (const [index, path] of some.entries()) if (stale[index] === true) swept += takeAway(path);
+    for (const [index, path] of some.entries()) if (stale[index] === true) swept += removeSocket(path);
   }
   // After the sockets: links to removed sockets are dangling now.
-  for (const path of paths) if (isDeadLink(path)) swept += takeAway(path);
+  for (const path of paths) if (isDeadLink(path)) swept += removeSocket(path);
   return swept;
 }
 
@@ -25,7 +25,7 @@ const AT_ONCE = 100;
 async function isStaleSocket(path: string): Promise<boolean> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return false;
   // A socket that cannot be checked counts as in use.
-  return (await lookAtSocket(path).catch(() => 'live')) === 'stale';
+  return (await probeSocket(path).catch(() => 'live')) === 'stale';
 }
 
 function isDeadLink(path: string): boolean {
@@ -34,7 +34,7 @@ function isDeadLink(path: string): boolean {
 }
 
 /** Returns 0 if another process removed it first. */
-function takeAway(path: string): 0 | 1 {
+function removeSocket(path: string): 0 | 1 {
   try {
     unlinkSync(path);
     return 1;

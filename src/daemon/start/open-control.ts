@@ -8,7 +8,7 @@ import { daemonMethods } from '../control/methods.ts';
 import type { Health } from '../observe/health.ts';
 import type { UnexpectedErrors } from '../observe/unexpected-errors.ts';
 import type { OpenDoors } from '../open-doors.ts';
-import type { Reloaded, Setup } from '../setup.ts';
+import type { ReloadResult, Setup } from '../setup.ts';
 import type { TasksAgents } from '../tasks/tasks-agents.ts';
 import type { DaemonOptions } from './options.ts';
 
@@ -21,7 +21,7 @@ export interface ControlParts {
   readonly agents: TasksAgents;
   readonly unexpected: UnexpectedErrors;
   readonly health: () => Promise<Health>;
-  readonly reload: () => Promise<Reloaded>;
+  readonly reload: () => Promise<ReloadResult>;
   readonly stop: (why: string) => Promise<void>;
 }
 

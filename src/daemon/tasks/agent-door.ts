@@ -14,7 +14,7 @@ import type { DataPaths } from '../../setup/paths/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, NO_AUTH_WARNING, readClientKey } from './agent-files.ts';
 import { keyEvent } from './key-event.ts';
 import { changeKeys } from './key-file.ts';
-import { type AgentRequest, pathFrom, tasksListener, type TasksParts } from './tasks-place.ts';
+import { type AgentRequest, pathFrom, tasksListener, type TasksParts } from './tasks-listener.ts';
 import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
 
 /**
@@ -23,22 +23,22 @@ import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
  */
 export function agentDoor(
   base: typeof tasksDoor,
-  wish: AgentRequest,
+  request: AgentRequest,
   parts: TasksParts & { readonly process: AgentRecord['process'] },
 ): Door {
   const { dataPaths } = parts;
-  const name = wish.stated.name ?? DEFAULT_AGENT;
+  const name = request.stated.name ?? DEFAULT_AGENT;
   return {
     name: doorName(name),
     needs: [],
     open: async (context) => {
-      const tasks = await tasksListener(wish, parts);
-      if (wish.stated.no_auth === true)
+      const tasks = await tasksListener(request, parts);
+      if (request.stated.no_auth === true)
         context.log.warn(NO_AUTH_WARNING, {
           agent: name,
         });
       else await ensureKey(dataPaths, userName(parts.env), context.audit);
-      const opened = await base.open({ ...context, tasks, vitals: parts.vitals });
+      const opened = await base.open({ ...context, tasks, monitoring: parts.monitoring });
       try {
         writeAgent(dataPaths, {
           version: 1,
@@ -47,9 +47,9 @@ export function agentDoor(
           pid: process.pid,
           startedAt: new Date().toISOString(),
           process: parts.process,
-          ...(wish.stated.no_auth === true && { noAuth: true }),
-          ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, dataPaths) }),
-          ...(wish.stated.tls?.client_ca !== undefined && { clientCertificate: true }),
+          ...(request.stated.no_auth === true && { noAuth: true }),
+          ...(request.stated.tls && { cert: pathFrom(request.from, request.stated.tls.cert, dataPaths) }),
+          ...(request.stated.tls?.client_ca !== undefined && { clientCertificate: true }),
         });
       } catch (thrown) {
         await opened.close();
@@ -61,10 +61,10 @@ export function agentDoor(
           door: 'tasks',
           by: userName(parts.env),
           target: name,
-          details: { url: stringOf(opened.status().url), noAuth: wish.stated.no_auth === true },
+          details: { url: stringOf(opened.status().url), noAuth: request.stated.no_auth === true },
         });
       note('agent.started');
-      if (wish.stated.no_auth !== true) parts.watchKeys();
+      if (request.stated.no_auth !== true) parts.watchKeys();
       return {
         ...opened,
         close: async () => {

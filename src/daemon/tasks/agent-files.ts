@@ -4,7 +4,7 @@ import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
 import { type DataPaths, tasksDirectory } from '../../setup/paths/index.ts';
 import { AGENT_NAME } from '../../setup/config/index.ts';
 
-type DataPlace = Pick<DataPaths, 'dataDirectory'>;
+type DataDirectory = Pick<DataPaths, 'dataDirectory'>;
 
 const AGENT = shape.fields(
   {
@@ -44,44 +44,44 @@ export function doorName(agent: string): string {
   return agent === DEFAULT_AGENT ? 'tasks' : `tasks:${agent}`;
 }
 
-function agentsDirectory(dataPaths: DataPlace): string {
+function agentsDirectory(dataPaths: DataDirectory): string {
   return join(tasksDirectory(dataPaths), 'agents');
 }
 
 /** The directory of agents that the next daemon starts again. */
-export function keptAgentsDirectory(dataPaths: DataPlace): string {
+export function savedAgentsDirectory(dataPaths: DataDirectory): string {
   return join(tasksDirectory(dataPaths), 'kept');
 }
 
-export function keptFile(dataPaths: DataPlace, name: string): string {
-  return join(keptAgentsDirectory(dataPaths), `${name}.json`);
+export function savedAgentFile(dataPaths: DataDirectory, name: string): string {
+  return join(savedAgentsDirectory(dataPaths), `${name}.json`);
 }
 
 /** Whether the next daemon starts an agent again. */
-export function isKept(dataPaths: DataPlace, name: string): boolean {
-  return existsSync(keptFile(dataPaths, name));
+export function isKept(dataPaths: DataDirectory, name: string): boolean {
+  return existsSync(savedAgentFile(dataPaths, name));
 }
 
 /** The file with the key of this user's own commands, for every agent of the data directory. */
-export function clientKeyFile(dataPaths: DataPlace): string {
+export function clientKeyFile(dataPaths: DataDirectory): string {
   return join(tasksDirectory(dataPaths), 'client.key');
 }
 
 /** The recorded agents, by name; some may have been killed since. */
-export function readAgents(dataPaths: DataPlace): readonly AgentRecord[] {
+export function readAgents(dataPaths: DataDirectory): readonly AgentRecord[] {
   return jsonNamesIn(agentsDirectory(dataPaths)).flatMap((name) => readAgent(dataPaths, name) ?? []);
 }
 
-export function readAgent(dataPaths: DataPlace, name: string): AgentRecord | undefined {
+export function readAgent(dataPaths: DataDirectory, name: string): AgentRecord | undefined {
   const text = readIfThere(recordFile(dataPaths, name));
   return text === undefined ? undefined : AGENT.read(tryParse(text), [], () => {});
 }
 
-export function readClientKey(dataPaths: DataPlace): string | undefined {
+export function readClientKey(dataPaths: DataDirectory): string | undefined {
   return readIfThere(clientKeyFile(dataPaths))?.trim();
 }
 
-export function recordFile(dataPaths: DataPlace, name: string): string {
+export function recordFile(dataPaths: DataDirectory, name: string): string {
   return join(agentsDirectory(dataPaths), `${name}.json`);
 }
 

@@ -3,7 +3,7 @@ import type { KnownDoor } from '../../registry.ts';
 import type { DaemonSettings } from '../../setup/config/index.ts';
 import { DEFAULT_AGENT, doorName } from './agent-files.ts';
 import type { AgentOrder } from './read-agent-config.ts';
-import type { TasksParts } from './tasks-place.ts';
+import type { TasksParts } from './tasks-listener.ts';
 
 /** What a daemon provides to its doors besides the tasks doors. */
 export type DaemonNeeds = PodNeeds & HldNeeds & RpcNeeds;
@@ -23,15 +23,15 @@ export function daemonDoors(
   doors: readonly KnownDoor[],
   { given, tasks, ordered }: DaemonDoorsOptions,
 ): readonly Door[] {
-  const wish = tasks.configured();
-  const name = doorName(wish.stated.name ?? DEFAULT_AGENT);
+  const request = tasks.configured();
+  const name = doorName(request.stated.name ?? DEFAULT_AGENT);
   return doors.flatMap((door): readonly Door[] => {
     if (door.name !== 'tasks') return [bindDoor<DaemonNeeds>(door, given)];
     if (ordered !== undefined) return [];
     // Loaded on first use, because it includes an HTTP server that most daemons do not need.
     const open: Door['open'] = async (context) => {
       const { agentDoor } = await import('./agent-door.ts');
-      return agentDoor(door, wish, { ...tasks, process: 'daemon' }).open(context);
+      return agentDoor(door, request, { ...tasks, process: 'daemon' }).open(context);
     };
     return [{ name, needs: [], open }];
   });

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { parseYaml, readShape, type RawTasks, TASKS } from '../../setup/config/index.ts';
-import type { AgentRequest } from './tasks-place.ts';
+import type { AgentRequest } from './tasks-listener.ts';
 
 export interface AgentOrder {
   /** The path of an agent-config.yaml. */

@@ -8,13 +8,13 @@ import {
   DEFAULT_AGENT,
   doorName,
   isKept,
-  keptAgentsDirectory,
-  keptFile,
+  savedAgentsDirectory,
+  savedAgentFile,
   readAgent,
 } from './agent-files.ts';
-import type { KeptAgent } from './kept-agents.ts';
+import type { SavedAgent } from './saved-agents.ts';
 import type { AgentOrder } from './read-agent-config.ts';
-import type { AgentRequest, TasksParts } from './tasks-place.ts';
+import type { AgentRequest, TasksParts } from './tasks-listener.ts';
 
 /** The agents that are started and stopped while the daemon runs. */
 export class TasksAgents {
@@ -42,12 +42,12 @@ export class TasksAgents {
    */
   start(
     order: AgentOrder,
-    { process, lasts }: { readonly process: AgentRecord['process']; readonly lasts: boolean },
+    { process, isPermanent }: { readonly process: AgentRecord['process']; readonly isPermanent: boolean },
   ): Promise<AgentRecord> {
     return this.#inTurn(async () => {
-      const { agentDoor, forgetAgent, keepAgent } = await loaded();
-      const wish = await this.#read(order);
-      const name = wish.stated.name ?? DEFAULT_AGENT;
+      const { agentDoor, forgetAgent, saveAgent } = await loaded();
+      const request = await this.#read(order);
+      const name = request.stated.name ?? DEFAULT_AGENT;
       const open = this.#doors.get(doorName(name));
       if (open !== undefined)
         throw new PolypodError(
@@ -55,13 +55,16 @@ export class TasksAgents {
           `the agent ${name} is up already at ${stringOf(open.status().url)}: use it, end it with polypod agent stop ${name}, or start this one under another name`,
         );
       const { dataPaths } = this.#parts;
-      await this.#doors.insist([agentDoor(tasksDoor, wish, { ...this.#parts, process })], this.#context);
+      await this.#doors.openOrFail(
+        [agentDoor(tasksDoor, request, { ...this.#parts, process })],
+        this.#context,
+      );
       const record = readAgent(dataPaths, name);
       if (record === undefined)
         throw new PolypodError('internal', `the agent ${name} has no record of its address`);
       const { cwd, config, stated } = order;
       const file = config === undefined ? {} : { config };
-      if (lasts) keepAgent(dataPaths, { name, cwd, stated, ...file, port: portOf(record) });
+      if (isPermanent) saveAgent(dataPaths, { name, cwd, stated, ...file, port: portOf(record) });
       else forgetAgent(dataPaths, name);
       return record;
     });
@@ -71,43 +74,43 @@ export class TasksAgents {
   restore(): Promise<void> {
     return this.#inTurn(async () => {
       const { dataPaths } = this.#parts;
-      if (!existsSync(keptAgentsDirectory(dataPaths))) return;
-      const { keptAgents } = await loaded();
-      for (const [name, kept] of keptAgents(dataPaths)) {
+      if (!existsSync(savedAgentsDirectory(dataPaths))) return;
+      const { savedAgents } = await loaded();
+      for (const [name, saved] of savedAgents(dataPaths)) {
         if (this.#doors.get(doorName(name)) !== undefined) continue;
-        await this.#doors.open([this.#doorOf(name, kept)], {}, this.#context);
+        await this.#doors.open([this.#doorOf(name, saved)], {}, this.#context);
       }
     });
   }
 
-  #doorOf(name: string, kept: KeptAgent | undefined): Door {
+  #doorOf(name: string, saved: SavedAgent | undefined): Door {
     return {
       name: doorName(name),
       needs: [],
       open: async (context) => {
-        if (kept === undefined)
+        if (saved === undefined)
           throw new PolypodError(
             'internal',
-            `${keptFile(this.#parts.dataPaths, name)} cannot be read: start the agent again with polypod agent start ${name}`,
+            `${savedAgentFile(this.#parts.dataPaths, name)} cannot be read: start the agent again with polypod agent start ${name}`,
           );
         const { agentDoor } = await loaded();
-        const { cwd, config, stated: asked } = kept;
-        const wish = await this.#read({ cwd, config, stated: asked });
+        const { cwd, config, stated: asked } = saved;
+        const request = await this.#read({ cwd, config, stated: asked });
         const open = (stated: AgentRequest['stated']): Promise<OpenDoor> =>
-          agentDoor(tasksDoor, { ...wish, stated }, { ...this.#parts, process: 'daemon' }).open(context);
-        const stated = { ...wish.stated, name };
+          agentDoor(tasksDoor, { ...request, stated }, { ...this.#parts, process: 'daemon' }).open(context);
+        const stated = { ...request.stated, name };
         if (stated.port !== 0) return open(stated);
         // Any port is allowed, but clients know the previous one.
-        return open({ ...stated, port: kept.port }).catch(() => open(stated));
+        return open({ ...stated, port: saved.port }).catch(() => open(stated));
       },
     };
   }
 
   async #read(order: AgentOrder): Promise<AgentRequest> {
     const { readAgentConfig } = await loaded();
-    const wish = await readAgentConfig(order, this.#parts.configured());
-    await this.#note(order, wish);
-    return wish;
+    const request = await readAgentConfig(order, this.#parts.configured());
+    await this.#note(order, request);
+    return request;
   }
 
   /** Closes the door of an agent. Its active tasks continue in the daemon. */
@@ -125,7 +128,7 @@ export class TasksAgents {
   }
 
   async #note({ config, cwd }: AgentOrder, { stated, from }: AgentRequest): Promise<void> {
-    const { pathFrom } = await import('./tasks-place.ts');
+    const { pathFrom } = await import('./tasks-listener.ts');
     const { tls, webhooks = [] } = stated;
     const keys = [tls?.key, ...webhooks.map(({ secret_file }) => secret_file)];
     if (config !== undefined) this.#files.add(resolve(cwd, config));
@@ -142,12 +145,12 @@ export class TasksAgents {
 
 /** Loaded on first use: YAML and an HTTP server, which most daemons do not need. */
 async function loaded() {
-  const [door, config, kept] = await Promise.all([
+  const [door, config, saved] = await Promise.all([
     import('./agent-door.ts'),
     import('./read-agent-config.ts'),
-    import('./kept-agents.ts'),
+    import('./saved-agents.ts'),
   ]);
-  return { ...door, ...config, ...kept };
+  return { ...door, ...config, ...saved };
 }
 
 function portOf({ url }: AgentRecord): number {

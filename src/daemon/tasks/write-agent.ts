@@ -4,18 +4,18 @@ import { uuidv7 } from '../../base/index.ts';
 import { type DataPaths, makePrivateDirectory } from '../../setup/paths/index.ts';
 import { type AgentRecord, clientKeyFile, recordFile } from './agent-files.ts';
 
-type DataPlace = Pick<DataPaths, 'dataDirectory'>;
+type DataDirectory = Pick<DataPaths, 'dataDirectory'>;
 
 /** Records the address of an agent, for clients on this machine. */
-export function writeAgent(dataPaths: DataPlace, record: AgentRecord): void {
+export function writeAgent(dataPaths: DataDirectory, record: AgentRecord): void {
   writePrivate(recordFile(dataPaths, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
-export function removeAgent(dataPaths: DataPlace, name: string): void {
+export function removeAgent(dataPaths: DataDirectory, name: string): void {
   rmSync(recordFile(dataPaths, name), { force: true });
 }
 
-export function writeClientKey(dataPaths: DataPlace, key: string): void {
+export function writeClientKey(dataPaths: DataDirectory, key: string): void {
   writePrivate(clientKeyFile(dataPaths), `${key}\n`);
 }
 

@@ -1,6 +1,6 @@
 import type { ExtensionUi } from '../api.ts';
 
-type Place = 'aboveEditor' | 'belowEditor';
+type WidgetPlacement = 'aboveEditor' | 'belowEditor';
 
 /** Hosts show plain text without colours. */
 const identity = (text: string): string => text;
@@ -23,11 +23,15 @@ const nothing = (): void => {};
 export function piUi(ui: ExtensionUi) {
   return {
     ...ui,
-    setWidget: (key: string, lines: unknown, where?: Place | { readonly placement?: Place }): void => {
+    setWidget: (
+      key: string,
+      lines: unknown,
+      where?: WidgetPlacement | { readonly placement?: WidgetPlacement },
+    ): void => {
       // A function would render to a terminal.
       if (typeof lines === 'function') return;
-      const place = typeof where === 'object' ? where.placement : where;
-      ui.setWidget(key, Array.isArray(lines) ? lines.map(String) : undefined, place);
+      const placement = typeof where === 'object' ? where.placement : where;
+      ui.setWidget(key, Array.isArray(lines) ? lines.map(String) : undefined, placement);
     },
     pasteToEditor: ui.setEditorText,
     getEditorText: (): string => '',

@@ -15,10 +15,10 @@ export interface ConfiguredAccount {
   readonly omit?: readonly string[];
 }
 
-/** The source of a key: an environment variable, a text (`place` names its origin in errors), or the reason why it is unavailable. */
+/** The source of a key: an environment variable, a text (`source` names its origin in errors), or the reason why it is unavailable. */
 export type KeySource =
   | { readonly env: string }
-  | { readonly text: string; readonly place: string }
+  | { readonly text: string; readonly source: string }
   | { readonly unavailable: string };
 
 /** All usable accounts in order of preference: configured accounts, then vendors with a key. */
@@ -106,7 +106,7 @@ function openConfigured(
   entry: ConfiguredAccount,
   vendor: Vendor | undefined,
   env: Environment,
-  place: string,
+  source: string,
 ): AccountResult {
   const { name, headers } = entry;
   const omit = entry.omit ?? vendor?.omit;
@@ -116,8 +116,8 @@ function openConfigured(
   const baseUrl =
     entry.baseUrl ?? (ownVendor === undefined ? vendor?.baseUrl : vendorBaseUrl(ownVendor, env));
   if (api === undefined || baseUrl === undefined)
-    return { problem: `${place} is incomplete: give its vendor, or both wire and base_url` };
-  const key = keyFor(entry, ownVendor, env, place);
+    return { problem: `${source} is incomplete: give its vendor, or both wire and base_url` };
+  const key = keyFor(entry, ownVendor, env, source);
   const optional = entry.key === undefined && (entry.baseUrl !== undefined || vendor?.keyless === true);
   if (key.text === undefined && !optional) return { problem: `no key for ${name}: ${key.hint}` };
   return {
@@ -135,17 +135,17 @@ function keyFor(
   { key }: ConfiguredAccount,
   ownVendor: Vendor | undefined,
   env: Environment,
-  place: string,
+  source: string,
 ): { readonly text: string | undefined; readonly hint: string } {
   if (key === undefined && ownVendor !== undefined)
     return {
       text: vendorKey(ownVendor, env),
-      hint: `set ${ownVendor.keyEnv.join(' or ')}, or add key_env to ${place}`,
+      hint: `set ${ownVendor.keyEnv.join(' or ')}, or add key_env to ${source}`,
     };
-  if (key === undefined) return { text: undefined, hint: `add key_env, key_file or key to ${place}` };
+  if (key === undefined) return { text: undefined, hint: `add key_env, key_file or key to ${source}` };
   if ('env' in key)
-    return { text: validateKey(env[key.env], key.env), hint: `set ${key.env}, which ${place} names` };
-  if ('text' in key) return { text: validateKey(key.text, key.place), hint: `${key.place} is empty` };
+    return { text: validateKey(env[key.env], key.env), hint: `set ${key.env}, which ${source} names` };
+  if ('text' in key) return { text: validateKey(key.text, key.source), hint: `${key.source} is empty` };
   return { text: undefined, hint: key.unavailable };
 }
 

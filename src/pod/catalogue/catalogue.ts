@@ -4,7 +4,7 @@ import { messageOf, PolypodError } from '../../base/index.ts';
 import { acquireLock, type Files, type Lock, realFiles } from '../../store/index.ts';
 import { CatalogueFile } from './catalogue-file.ts';
 import type { Change } from './change.ts';
-import { type Cursor, type Filter, type ListOptions, listed, newestFirst } from './list.ts';
+import { type Cursor, type Filter, type ListOptions, pageOfRows, newestFirst } from './list.ts';
 import type { ApprovalRow, Row } from './row.ts';
 import { found } from './search.ts';
 import { Table } from './table.ts';
@@ -51,7 +51,7 @@ export class Catalogue {
   static async open(path: string, options: CatalogueOptions = {}): Promise<Catalogue> {
     const catalogue = new Catalogue(path, options);
     try {
-      await catalogue.#takeIn();
+      await catalogue.#readNewLines();
     } catch (error) {
       catalogue.#file?.close();
       throw failure(path, 'read', error);
@@ -89,7 +89,7 @@ export class Catalogue {
 
   /** Most recently changed first. */
   list(options: ListOptions = {}): readonly Row[] {
-    return listed(this.#table.rows, options);
+    return pageOfRows(this.#table.rows, options);
   }
 
   search(text: string, filter: Filter = {}): readonly Row[] {
@@ -115,7 +115,7 @@ export class Catalogue {
   /** Loads what other processes wrote. If the file cannot be read, the rows stay unchanged. */
   async refresh(): Promise<void> {
     if (this.#isClosed) return;
-    await this.#inTurn(() => this.#takeIn()).then(
+    await this.#inTurn(() => this.#readNewLines()).then(
       () => {},
       (error) => this.#fail('read', error),
     );
@@ -126,7 +126,7 @@ export class Catalogue {
     const table = new Table();
     let count = 0;
     try {
-      const lock = await this.#patientLock();
+      const lock = await this.#lockWithWait();
       try {
         // While this process holds the lock, the file is not replaced, so offsets stay valid.
         const { file, start } = await this.#inTurn(() => this.#startOfRebuild());
@@ -179,7 +179,7 @@ export class Catalogue {
       await this.#appendPending();
     if (this.#pending.size === 0) return;
     // The file was replaced during each attempt. While this process holds the lock, nobody replaces it.
-    const lock = await this.#patientLock();
+    const lock = await this.#lockWithWait();
     try {
       while (this.#pending.size > 0) await this.#appendPending();
     } finally {
@@ -198,7 +198,7 @@ export class Catalogue {
    */
   async #ready(): Promise<CatalogueFile> {
     for (;;) {
-      await this.#takeIn();
+      await this.#readNewLines();
       if (this.#file !== undefined && this.#files.stat(this.#path) !== undefined) return this.#file;
       if (this.#file !== undefined) await this.#waitForRemoval();
       await CatalogueFile.create(this.#files, this.#path);
@@ -218,7 +218,7 @@ export class Catalogue {
     if (!this.#pending.has(change.id)) this.#pending.set(change.id, change);
   }
 
-  async #takeIn(): Promise<void> {
+  async #readNewLines(): Promise<void> {
     if (this.#file?.isInPlace()) return this.#applyAll(this.#table, await this.#file.readOn());
     const file = CatalogueFile.open(this.#files, this.#path);
     if (file === undefined) return;
@@ -255,7 +255,7 @@ export class Catalogue {
     try {
       const file = await this.#ready();
       await file.exchange(this.#table.rows, file.end, lock);
-      await this.#takeIn();
+      await this.#readNewLines();
     } finally {
       lock.release();
     }
@@ -272,7 +272,7 @@ export class Catalogue {
     const { changes, length } = await file.readFrom(start);
     for (const change of changes) table.apply(change);
     await file.exchange(table.rows, start + length, lock);
-    await this.#takeIn();
+    await this.#readNewLines();
   }
 
   #lock(): Lock | undefined {
@@ -284,7 +284,7 @@ export class Catalogue {
     }
   }
 
-  async #patientLock(): Promise<Lock> {
+  async #lockWithWait(): Promise<Lock> {
     for (let attempts = 0; attempts < LOCK_ATTEMPTS; attempts += 1) {
       const lock = this.#lock();
       if (lock !== undefined) return lock;

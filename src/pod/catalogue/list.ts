@@ -23,7 +23,7 @@ export function newestFirst(one: Cursor, other: Cursor): number {
 }
 
 /** Returns a page of rows, which must be in list order. */
-export function listed(rows: readonly Row[], { before, limit, ...filter }: ListOptions): readonly Row[] {
+export function pageOfRows(rows: readonly Row[], { before, limit, ...filter }: ListOptions): readonly Row[] {
   const found = rows.filter(
     (row) => isWanted(row, filter) && (before === undefined || newestFirst(before, row) < 0),
   );

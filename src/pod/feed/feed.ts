@@ -3,21 +3,21 @@ import { EventBatch, type Numbered } from './batch.ts';
 import { Watcher } from './watcher.ts';
 
 /** Reads earlier events again. */
-export interface Past<Fact> {
+export interface EventHistory<Fact> {
   /** All events on disk after a number, in order. */
   readonly read: (after: number) => AsyncIterable<readonly Numbered<Fact>[]>;
 }
 
 /** Publishes written batches: every watcher receives every batch in the same order through its own bounded queue. */
 export class Feed<Fact extends object> {
-  readonly #past: Past<Fact>;
+  readonly #past: EventHistory<Fact>;
   readonly #watcherLimit: number;
   readonly #watchers = new Set<Watcher<Fact>>();
   /** The number of the last event that watchers received. */
   #publishedSeq: number;
   #end: { readonly error: PolypodError | undefined } | undefined;
 
-  constructor(past: Past<Fact>, lastSeq: number, watcherLimit: number) {
+  constructor(past: EventHistory<Fact>, lastSeq: number, watcherLimit: number) {
     this.#past = past;
     this.#publishedSeq = lastSeq;
     this.#watcherLimit = watcherLimit;

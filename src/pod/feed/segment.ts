@@ -151,11 +151,11 @@ function damaged({ path }: Segment, { offset }: LogLine): PolypodError {
 
 /** A missing segment was the oldest one, and was removed while a reader was about to open it. */
 function readFailure({ path, firstSeq }: Segment, error: unknown): PolypodError {
-  if (systemCodeOf(error) === 'ENOENT') return noLongerKept(firstSeq);
+  if (systemCodeOf(error) === 'ENOENT') return removedEventsError(firstSeq);
   return fileFailure(path, 'read', error);
 }
 
-export function noLongerKept(seq: number): PolypodError {
+export function removedEventsError(seq: number): PolypodError {
   return new PolypodError(
     'not-found',
     `the events from number ${seq} on are no longer available. Watch from now on instead.`,

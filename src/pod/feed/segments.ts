@@ -2,13 +2,13 @@ import { dirname } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import { type AppendLog, createFeedNow, type Feed, type Files, fileFailure } from '../../store/index.ts';
 import { cutFile, isRemoved, closeSegment, syncFile, syncFileAndName } from './disk.ts';
-import { type Held, hold } from './held.ts';
-import { withoutDamaged, withoutLost } from './mend.ts';
+import { type SegmentList, openSegmentList } from './segment-list.ts';
+import { withoutDamaged, withoutLost } from './recover-segments.ts';
 import { type FeedRecord, isRest, restAfter, seqIn } from './record.ts';
 import {
   eventsIn,
   lastEventsIn,
-  noLongerKept,
+  removedEventsError,
   offsetAfter,
   type Segment,
   segmentAt,
@@ -39,7 +39,7 @@ export async function openSegments(directory: string, options: SegmentsOptions):
     settings.guard();
     const found = await withoutLost(settings.files, segmentsIn(settings.files, directory));
     const { kept, isDamaged } = await withoutDamaged(settings.files, found);
-    return new Segments(directory, settings, await hold(settings, kept, isDamaged));
+    return new Segments(directory, settings, await openSegmentList(settings, kept, isDamaged));
   } catch (error) {
     throw fileFailure(directory, 'open', error);
   }
@@ -55,31 +55,31 @@ export async function openSegments(directory: string, options: SegmentsOptions):
 export class Segments {
   readonly #directory: string;
   readonly #settings: Required<SegmentsOptions>;
-  #held: Held;
+  #list: SegmentList;
   #isClosed = false;
   #isDirectoryNew = false;
   #marking: Promise<void> | undefined;
 
-  constructor(directory: string, settings: Required<SegmentsOptions>, held: Held) {
+  constructor(directory: string, settings: Required<SegmentsOptions>, list: SegmentList) {
     this.#directory = directory;
     this.#settings = settings;
-    this.#held = held;
+    this.#list = list;
   }
 
   /** The first readable number; the one after the last if there are no events. */
   get firstSeq(): number {
-    const { older, current, lastSeq } = this.#held;
+    const { older, current, lastSeq } = this.#list;
     return older[0]?.firstSeq ?? current?.firstSeq ?? lastSeq + 1;
   }
 
   /** The last number given to an event; 0 if there was none. */
   get lastSeq(): number {
-    return this.#held.lastSeq;
+    return this.#list.lastSeq;
   }
 
   /** Whether its last writer closed it and nothing was written since, so that nothing is lost. */
   get isClean(): boolean {
-    return this.#held.isClean;
+    return this.#list.isClean;
   }
 
   /**
@@ -95,7 +95,7 @@ export class Segments {
     const texts = records.map(({ text }) => text);
     write(log, texts);
     this.#marking ??= this.#mark(log.path);
-    this.#held = { ...this.#held, lastSeq: last.seq, isClean: false };
+    this.#list = { ...this.#list, lastSeq: last.seq, isClean: false };
     this.#removeOldest();
   }
 
@@ -138,7 +138,7 @@ export class Segments {
   /** Removes the events after a number, which were never published. Only before the first append. */
   async cutAfter(seq: number): Promise<void> {
     this.#assertOpen();
-    const { current, lastSeq } = this.#held;
+    const { current, lastSeq } = this.#list;
     if (current === undefined || seq >= lastSeq) return;
     const { files, guard } = this.#settings;
     const whole = this.#segments().map(({ firstSeq }) => segmentAt(this.#directory, firstSeq));
@@ -151,7 +151,7 @@ export class Segments {
       if (kept.length < whole.length) await files.syncDirectory(this.#directory);
       const last = kept.at(-1);
       if (last !== undefined) await cutFile(files, last.path, await offsetAfter(files, last, seq));
-      this.#held = await hold(this.#settings, kept);
+      this.#list = await openSegmentList(this.#settings, kept);
     } catch (error) {
       this.#isClosed = true;
       throw fileFailure(this.#directory, 'cut', error);
@@ -165,15 +165,15 @@ export class Segments {
   async forget(nextSeq: number): Promise<void> {
     this.#assertOpen();
     if (nextSeq <= this.lastSeq) throw new PolypodError('internal', `the number ${nextSeq} is already used`);
-    const isEmpty = this.#held.current === undefined;
-    this.#held = { ...this.#held, lastSeq: nextSeq - 1, isClean: false };
+    const isEmpty = this.#list.current === undefined;
+    this.#list = { ...this.#list, lastSeq: nextSeq - 1, isClean: false };
     if (isEmpty) return;
     const { files } = this.#settings;
     try {
       const { log } = this.#beginningWith(nextSeq) ?? this.#begin(nextSeq);
       await syncFileAndName(files, log.path);
-      for (const { path } of this.#held.older) files.unlink(path);
-      this.#held = { ...this.#held, older: [] };
+      for (const { path } of this.#list.older) files.unlink(path);
+      this.#list = { ...this.#list, older: [] };
       await files.syncDirectory(this.#directory);
     } catch (error) {
       throw fileFailure(this.#directory, 'restart', error);
@@ -184,7 +184,7 @@ export class Segments {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const log = this.#held.current?.log;
+    const log = this.#list.current?.log;
     if (log === undefined) return;
     try {
       if (log.failure === undefined && !this.isClean) await this.#rest(log);
@@ -198,12 +198,12 @@ export class Segments {
   /** Closes the file without writing, as after a failure. */
   abandon(): void {
     this.#isClosed = true;
-    closeSegment(this.#held.current);
+    closeSegment(this.#list.current);
   }
 
   /** Returns the current segment if it has room. Also after a failed write: appending to it throws the error. */
   #withRoom(): Feed | undefined {
-    const { current, lastSeq } = this.#held;
+    const { current, lastSeq } = this.#list;
     if (current === undefined) return undefined;
     const { failure, end } = current.log;
     const isFull = end >= this.#settings.segmentBytes && lastSeq >= current.firstSeq;
@@ -212,7 +212,7 @@ export class Segments {
 
   /** Returns the current segment if it starts with this unused number, and so has no events. */
   #beginningWith(firstSeq: number): Feed | undefined {
-    const { current } = this.#held;
+    const { current } = this.#list;
     return current?.firstSeq === firstSeq ? current : undefined;
   }
 
@@ -220,13 +220,13 @@ export class Segments {
     const { files, guard, sessionId } = this.#settings;
     // First what a crash before the last removal left: crash after crash must not add up.
     this.#removeOldest();
-    const { older, current } = this.#held;
+    const { older, current } = this.#list;
     if (current === undefined) this.#makeDirectory();
     const { path } = segmentAt(this.#directory, firstSeq);
     const begun = createFeedNow(path, { sessionId, firstSeq, files, guard });
     closeSegment(current);
-    this.#held = {
-      ...this.#held,
+    this.#list = {
+      ...this.#list,
       older: current === undefined ? older : [...older, segmentAt(this.#directory, current.firstSeq)],
       current: begun,
     };
@@ -254,12 +254,12 @@ export class Segments {
 
   #removeOldest(): void {
     const { files, segments } = this.#settings;
-    const { older } = this.#held;
+    const { older } = this.#list;
     const surplus = older.slice(0, Math.max(0, older.length + 1 - segments));
     for (const { path } of surplus) {
       // The events are written. A segment that cannot be removed is tried again before any later one, so there is no gap.
       if (!isRemoved(files, path)) return;
-      this.#held = { ...this.#held, older: this.#held.older.slice(1) };
+      this.#list = { ...this.#list, older: this.#list.older.slice(1) };
     }
   }
 
@@ -275,7 +275,7 @@ export class Segments {
 
   /** The readable part at this moment. */
   #segments(): readonly Segment[] {
-    const { older, current } = this.#held;
+    const { older, current } = this.#list;
     if (current === undefined) return older;
     const { start, end } = current.log;
     return [...older, segmentAt(this.#directory, current.firstSeq, { from: start, to: end })];
@@ -292,7 +292,7 @@ async function* eventsAfter(
   segments: readonly Segment[],
   { after, firstSeq }: { readonly after: number; readonly firstSeq: number },
 ): AsyncGenerator<readonly string[]> {
-  if (after + 1 < firstSeq) throw noLongerKept(after + 1);
+  if (after + 1 < firstSeq) throw removedEventsError(after + 1);
   for (const [index, segment] of segments.entries()) {
     const next = segments[index + 1];
     if (next === undefined || next.firstSeq > after + 1) yield* eventsIn(files, segment, after);

@@ -37,11 +37,11 @@ export class ChildPods {
   compare(pod: LivePod): void {
     for (const { podId, ...approval } of pod.view.approvals.pending()) {
       if (podId === undefined) this.asked(pod, approval);
-      else this.#lookAfterChild(pod.id, podId, approval.approvalId);
+      else this.#mirrorChildApproval(pod.id, podId, approval.approvalId);
     }
   }
 
-  #lookAfterChild(parentId: string, podId: string, approvalId: string): void {
+  #mirrorChildApproval(parentId: string, podId: string, approvalId: string): void {
     const { podCache, exists, now, onFailure } = this.#parts;
     const cancelled: Settlement = { status: 'cancelled', at: now().toISOString() };
     const settlement = exists(podId)
@@ -58,12 +58,12 @@ export class ChildPods {
       .catch((thrown: unknown) => onFailure(asPolypodError(thrown), podId));
   }
 
-  #toParent(pod: LivePod, tell: (parent: LivePod) => void): void {
+  #toParent(pod: LivePod, notify: (parent: LivePod) => void): void {
     const { parentSessionId: parentId, spawned } = pod.header.extras ?? {};
     // A fork has a parent too, but is independent of it.
     if (typeof parentId !== 'string' || spawned !== true) return;
     this.#parts.podCache
-      .use(parentId, async (parent) => tell(parent))
+      .use(parentId, async (parent) => notify(parent))
       .catch((thrown: unknown) => this.#parts.onFailure(asPolypodError(thrown), parentId));
   }
 }

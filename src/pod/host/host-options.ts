@@ -74,7 +74,7 @@ export interface Change {
   /** The number of the event that changed it. */
   readonly last: number;
   /** The last event that had been published then. */
-  readonly told: number;
+  readonly publishedSeq: number;
   /** Why the session's log could not be written, if that caused the change: no event follows. */
   readonly failure?: PolypodError;
 }

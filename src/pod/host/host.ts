@@ -46,7 +46,7 @@ export class Host {
   /** Sessions that are being moved to the trash and must not be opened. */
   readonly #removing = new Set<string>();
   readonly #slots: RunSlots;
-  readonly #family: ChildPods;
+  readonly #childPods: ChildPods;
   readonly #newSessions: NewSessions;
   readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
   /** Called when a pod may have become idle. */
@@ -95,7 +95,7 @@ export class Host {
       onMove: (id, move) => this.#moved(id, move),
     });
     this.#slots = new RunSlots(options.limits.runs);
-    this.#family = new ChildPods({
+    this.#childPods = new ChildPods({
       podCache: this.#podCache,
       exists: (id) => this.#catalogue.get(id) !== undefined,
       now: options.now,
@@ -254,7 +254,7 @@ export class Host {
       now,
       callbacks: this.#callbacks,
     });
-    this.#family.compare(pod);
+    this.#childPods.compare(pod);
     return pod;
   }
 
@@ -272,9 +272,9 @@ export class Host {
     audit: (event) => this.#options.audit(event),
     refuseStart: (overrides) => this.#options.refuseStart(overrides),
     changed: (pod, by) => this.#changed(pod, by),
-    asked: (pod, approval) => this.#family.asked(pod, approval),
-    settled: (pod, approvalId, how) => this.#family.settled(pod, approvalId, how),
-    decideForChild: (podId, command, caller) => this.#family.decide(podId, command, caller),
+    asked: (pod, approval) => this.#childPods.asked(pod, approval),
+    settled: (pod, approvalId, how) => this.#childPods.settled(pod, approvalId, how),
+    decideForChild: (podId, command, caller) => this.#childPods.decide(podId, command, caller),
     gone: async (pod, error) => {
       if (error !== undefined) {
         this.#options.onFailure(error, pod.id);

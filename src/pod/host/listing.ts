@@ -7,7 +7,7 @@ import type { Header, ModelChoice } from '../session/index.ts';
 import { MOST_TASKS } from '../view/task-book.ts';
 import type { PodView } from '../view/view.ts';
 
-export interface Listed {
+export interface ListedSessions {
   readonly header: Header;
   readonly view: PodView;
   readonly totals: Totals;
@@ -25,7 +25,7 @@ export interface Listing {
 
 /** Builds the row of a session. */
 export function rowOf(
-  { header, view, totals, model }: Listed,
+  { header, view, totals, model }: ListedSessions,
   { file, before, now, updatedAt = now }: Listing,
 ): Row {
   const { settings } = view;

@@ -8,7 +8,7 @@ import { FORMAT_VERSION, type Header } from '../session/index.ts';
 import { writeFork } from './fork-file.ts';
 import type { Fork, NewPod } from './host-options.ts';
 import type { PodCache } from './pod-cache.ts';
-import { isSameFile, refuseTakenPlace, refuseUnsafeId } from './session-location.ts';
+import { isSameFile, refuseTakenFile, refuseUnsafeId } from './session-location.ts';
 import { headerOf, rowFromFile, type RowSource } from './session-rows.ts';
 import type { UnsavedPods } from './unsaved-pods.ts';
 
@@ -122,7 +122,7 @@ export class NewSessions {
     const file = newPod.file?.(id);
     const there = file === undefined ? undefined : unsaved.at(file);
     if (there !== undefined) return podById(there);
-    if (file !== undefined) refuseTakenPlace(file, layout, catalogue.list());
+    if (file !== undefined) refuseTakenFile(file, layout, catalogue.list());
     const settings = typeof newPod.settings === 'function' ? newPod.settings(id) : newPod.settings;
     const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
     const parent = parentId === undefined ? undefined : catalogue.get(parentId);

@@ -8,7 +8,7 @@ import type { Layout } from './layout.ts';
  * Rejects a path for a new session if another session used it: the path identifies that session. Files in the host's own session
  * directory are named by their ids.
  */
-export function refuseTakenPlace(file: string, layout: Layout, rows: readonly Row[]): void {
+export function refuseTakenFile(file: string, layout: Layout, rows: readonly Row[]): void {
   const isDeleted = rows.some((row) => layout.path(row.file) === file);
   if (isDeleted || dirname(file) === layout.sessions)
     throw new PolypodError(

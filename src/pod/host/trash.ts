@@ -9,12 +9,12 @@ const DRAFT_MS = 60 * 60 * 1000;
 
 /** Moves a session and its feed to the trash, from which they can be moved back by hand. Resolves when the move is on disk. */
 export async function moveToTrash(files: Files, layout: Layout, id: string, now: Date): Promise<void> {
-  const place = join(layout.trash, `${now.getTime()}-${id}`);
-  makeDirectories(files, place);
-  ifThere(() => files.rename(layout.session(id), join(place, `${id}.jsonl`)));
-  ifThere(() => files.rename(layout.feed(id), join(place, 'feed')));
+  const target = join(layout.trash, `${now.getTime()}-${id}`);
+  makeDirectories(files, target);
+  ifThere(() => files.rename(layout.session(id), join(target, `${id}.jsonl`)));
+  ifThere(() => files.rename(layout.feed(id), join(target, 'feed')));
   // Sync the new directory before the old one, so that the file is always in one of them.
-  for (const directory of [place, layout.trash, layout.sessions]) await files.syncDirectory(directory);
+  for (const directory of [target, layout.trash, layout.sessions]) await files.syncDirectory(directory);
 }
 
 /** Removes files whose retention time is over. */

@@ -120,17 +120,17 @@ export class Journal {
     const { fact, recorded, message } = draft;
     const seq = (this.#lastSeq += 1);
     const entries: Entry[] = [];
-    const place = (body: Body): Entry => {
+    const add = (body: Body): Entry => {
       const entry = this.#parts.tree().append(body, extrasOf(seq, draft));
       entries.push(entry);
       return entry;
     };
-    this.#parts.recorder.record(fact, message, place);
-    if (recorded !== undefined && entries.length === 0) place(ACCEPTED.body({}));
+    this.#parts.recorder.record(fact, message, add);
+    if (recorded !== undefined && entries.length === 0) add(ACCEPTED.body({}));
     // A mark reserves numbers and records no event.
     const entryId = entries[0]?.id;
     if (entryId !== undefined) this.#pending.isMarkOnly = false;
-    else if (seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
+    else if (seq - this.#lastEntrySeq >= MARK_EVERY) add(MARK.body({}));
     const event: PodEvent = entryId === undefined ? { seq, ...fact } : { seq, ...fact, entryId };
     if (fact.type === 'turn-start') this.#turnStarts.push(seq);
     const { events, records, lines } = this.#pending;

@@ -34,7 +34,7 @@ import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import type { PodSettings } from '../settings.ts';
 
 /** What the recorder reads from the pod besides its events. */
-export interface Recorded {
+export interface RecorderSource {
   readonly now: () => number;
   /** The current model. */
   readonly model: () => ModelChoice & { readonly wire: ProviderApi };
@@ -55,7 +55,7 @@ export interface EarlyResult {
 type ResultItem = ItemOf<'tool-result'>;
 /** Maps events to entries of the session file. An event without an entry is only in the feed, until the feed removes it. */
 export class Recorder {
-  readonly #known: Recorded;
+  readonly #known: RecorderSource;
   /** The entry of each item of the conversation. */
   #entryIds: string[];
   #stopReason: StopReason | undefined;
@@ -64,29 +64,29 @@ export class Recorder {
   #calls: readonly OpenCall[] = [];
   readonly #early = new Map<string, AgentMessage>();
 
-  constructor(known: Recorded, entryIds: readonly string[]) {
+  constructor(known: RecorderSource, entryIds: readonly string[]) {
     this.#known = known;
     this.#entryIds = [...entryIds];
   }
 
   /** Creates the entries for an event. `place` adds each to the tree, in order. */
-  record(fact: PodFact, message: AgentMessage | undefined, place: (body: Body) => Entry): void {
+  record(fact: PodFact, message: AgentMessage | undefined, add: (body: Body) => Entry): void {
     switch (fact.type) {
       case 'run-start': {
         const { type: _, ...start } = fact;
-        place(RUN_START.body(start));
+        add(RUN_START.body(start));
         return;
       }
       case 'run-end':
-        place(RUN_END.body({ ...runEndData(fact.runId, fact.outcome), totals: this.#known.totals() }));
+        add(RUN_END.body({ ...runEndData(fact.runId, fact.outcome), totals: this.#known.totals() }));
         return;
       case 'input':
         if (fact.item.type === 'message' && fact.item.role !== 'assistant')
-          this.#say(
+          this.#addItems(
             1,
-            place(message === undefined ? this.#inputBody(fact, fact.item) : { type: 'message', message }),
+            add(message === undefined ? this.#inputBody(fact, fact.item) : { type: 'message', message }),
           );
-        else this.#answer([fact.item], {}, place);
+        else this.#answer([fact.item], {}, add);
         return;
       case 'turn-start':
         [this.#stopReason, this.#error] = [undefined, undefined];
@@ -100,12 +100,12 @@ export class Recorder {
       case 'llm-end':
         this.#calls = fact.items.flatMap((item) => (item.type === 'tool-call' ? [item] : []));
         this.#early.clear();
-        if (fact.outcome !== 'completed') this.#broken(fact, place);
-        else if (fact.items.length > 0) this.#answer(fact.items, fact, place);
+        if (fact.outcome !== 'completed') this.#broken(fact, add);
+        else if (fact.items.length > 0) this.#answer(fact.items, fact, add);
         return;
       case 'tool-start':
         // Without a pending approval, another process would not run any call of the turn.
-        if (this.#known.isAwaiting()) place(TOOL_START.body({ callId: fact.call.callId }));
+        if (this.#known.isAwaiting()) add(TOOL_START.body({ callId: fact.call.callId }));
         return;
       case 'tool-end': {
         const { callId, name, output } = fact;
@@ -117,61 +117,61 @@ export class Recorder {
         };
         this.#early.set(callId, resultMessage(item, name, this.#known.now(), output.details));
         if (this.#calls[0]?.callId !== callId)
-          place(TOOL_END.body({ callId, name, message: this.#early.get(callId) ?? {} }));
-        else this.#placeResults(place);
+          add(TOOL_END.body({ callId, name, message: this.#early.get(callId) ?? {} }));
+        else this.#addResults(add);
         return;
       }
       case 'turn-end':
-        this.#closeTurn(fact, place);
+        this.#closeTurn(fact, add);
         return;
       case 'compaction-end': {
         const { result } = fact;
         if (result.status !== 'compacted') return;
-        const { id } = place(compactionBody({ entryIds: this.#entryIds }, result));
+        const { id } = add(compactionBody({ entryIds: this.#entryIds }, result));
         this.#entryIds = [id, ...this.#entryIds.slice(result.replaced)];
-        place(this.#checkpoint());
+        add(this.#checkpoint());
         return;
       }
       case 'queued': {
         const { type: _, ...queued } = fact;
-        place(QUEUED.body({ ...queued, content: queued.content.map((part) => ({ ...part })) }));
+        add(QUEUED.body({ ...queued, content: queued.content.map((part) => ({ ...part })) }));
         return;
       }
       case 'unqueued':
-        place(UNQUEUED.body({ queueIds: fact.queueIds }));
+        add(UNQUEUED.body({ queueIds: fact.queueIds }));
         return;
       case 'approval-request': {
         const { rule, ...approval } = fact.approval;
-        place(APPROVAL_REQUEST.body({ ...approval, ...(rule && { rule: { ...rule } }) }));
+        add(APPROVAL_REQUEST.body({ ...approval, ...(rule && { rule: { ...rule } }) }));
         return;
       }
       case 'approval-response': {
         const { type: _, ...response } = fact;
-        place(APPROVAL_RESPONSE.body(response));
+        add(APPROVAL_RESPONSE.body(response));
         return;
       }
       case 'settings':
-        this.#change(fact, place);
+        this.#change(fact, add);
         return;
       case 'todos':
-        place(TODOS.body({ items: fact.items.map((item) => ({ ...item })) }));
+        add(TODOS.body({ items: fact.items.map((item) => ({ ...item })) }));
         return;
       case 'branched':
         // In the middle of a turn, its calls also get their results here.
         this.#calls = openCallsIn(fact.items);
         this.#early.clear();
-        place(BRANCH.body(fact.from === null ? {} : { from: fact.from }));
+        add(BRANCH.body(fact.from === null ? {} : { from: fact.from }));
         return;
       case 'shell-start': {
         const { type: _, ...start } = fact;
-        place(SHELL_START.body(start));
+        add(SHELL_START.body(start));
         return;
       }
       case 'shell-end':
-        place(SHELL_END.body({ shellId: fact.shellId, message: message ?? {} }));
+        add(SHELL_END.body({ shellId: fact.shellId, message: message ?? {} }));
         return;
       case 'recovered':
-        place(MARK.body({}));
+        add(MARK.body({}));
         return;
       case 'block-start':
       case 'block-delta':
@@ -205,21 +205,24 @@ export class Recorder {
       : { type: 'custom_message', customType, content: contentText(item.content), display: false };
   }
 
-  #say(items: number, { id }: Entry): void {
+  #addItems(items: number, { id }: Entry): void {
     for (let count = 0; count < items; count += 1) this.#entryIds.push(id);
   }
 
-  #answer(items: readonly Item[], spent: Partial<PodFactOf<'llm-end'>>, place: (body: Body) => Entry): void {
+  #answer(items: readonly Item[], spent: Partial<PodFactOf<'llm-end'>>, add: (body: Body) => Entry): void {
     const message = answerMessage(items, this.#about(items, spent));
-    this.#say(items.length, place({ type: 'message', message }));
+    this.#addItems(items.length, add({ type: 'message', message }));
   }
 
   /** A failed answer is not part of the conversation. Of an interrupted answer the model receives the text. */
-  #broken(end: PodFactOf<'llm-end'>, place: (body: Body) => Entry): void {
+  #broken(end: PodFactOf<'llm-end'>, add: (body: Body) => Entry): void {
     const errorMessage = end.outcome === 'cancelled' ? ABORTED : this.#error;
     const about = this.#about([], end);
     const answer = errorMessage === undefined ? about : { ...about, errorMessage };
-    this.#say(end.items.length, place({ type: 'message', message: brokenMessage(end.broken ?? [], answer) }));
+    this.#addItems(
+      end.items.length,
+      add({ type: 'message', message: brokenMessage(end.broken ?? [], answer) }),
+    );
   }
 
   #about(items: readonly Item[], spent: Partial<PodFactOf<'llm-end'>>): Answer {
@@ -236,24 +239,24 @@ export class Recorder {
   }
 
   /** Records results in call order: only those that are next in the order. */
-  #placeResults(place: (body: Body) => Entry): void {
+  #addResults(add: (body: Body) => Entry): void {
     for (const { callId } of this.#calls) {
       const message = this.#early.get(callId);
       if (message === undefined) return;
       this.#calls = this.#calls.slice(1);
       this.#early.delete(callId);
-      this.#say(1, place({ type: 'message', message }));
+      this.#addItems(1, add({ type: 'message', message }));
     }
   }
 
   /** Records results for all calls that have none in the file, including calls that never ran. */
-  #closeTurn({ results }: PodFactOf<'turn-end'>, place: (body: Body) => Entry): void {
+  #closeTurn({ results }: PodFactOf<'turn-end'>, add: (body: Body) => Entry): void {
     for (const item of results) {
       const [call] = this.#calls;
       if (item.type !== 'tool-result' || call?.callId !== item.callId) continue;
       const message = this.#early.get(call.callId) ?? resultMessage(item, call.name, this.#known.now());
       this.#calls = this.#calls.slice(1);
-      this.#say(1, place({ type: 'message', message }));
+      this.#addItems(1, add({ type: 'message', message }));
     }
     this.#calls = [];
     this.#early.clear();
@@ -265,14 +268,13 @@ export class Recorder {
     for (const [callId, { message }] of early) this.#early.set(callId, message);
   }
 
-  #change({ settings, by, door }: PodFactOf<'settings'>, place: (body: Body) => Entry): void {
+  #change({ settings, by, door }: PodFactOf<'settings'>, add: (body: Body) => Entry): void {
     const before = this.#known.settings();
     const { model, thinking, name } = settings;
-    if (model !== undefined && !isSame(model, before.model)) place({ type: 'model_change', ...model });
-    if (thinking !== before.thinking)
-      place({ type: 'thinking_level_change', thinkingLevel: thinking ?? null });
-    if (name !== before.name) place({ type: 'session_info', name: name ?? '' });
-    place(SETTINGS.body({ settings: { ...settings }, ...(by && { by }), ...(door && { door }) }));
+    if (model !== undefined && !isSame(model, before.model)) add({ type: 'model_change', ...model });
+    if (thinking !== before.thinking) add({ type: 'thinking_level_change', thinkingLevel: thinking ?? null });
+    if (name !== before.name) add({ type: 'session_info', name: name ?? '' });
+    add(SETTINGS.body({ settings: { ...settings }, ...(by && { by }), ...(door && { door }) }));
   }
 
   #checkpoint(): Body {

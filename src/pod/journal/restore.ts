@@ -28,7 +28,7 @@ import {
   TOOL_START,
   UNQUEUED,
 } from '../session/index.ts';
-import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, SETTINGS_KEPT } from '../settings.ts';
+import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, RECORDED_SETTINGS } from '../settings.ts';
 import { PodView } from '../view/view.ts';
 import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import { type EarlyResult, runEndData } from './recorder.ts';
@@ -317,7 +317,7 @@ function limitOf(kind: string | undefined): 'max-turns' | 'loop' | 'budget' {
 
 /** Reads settings that Polypod wrote. If a key is invalid, uses the defaults. */
 function readSettings(value: JsonObject): PodSettings {
-  return changed(DEFAULT_SETTINGS, read(SETTINGS_KEPT, value) ?? {});
+  return changed(DEFAULT_SETTINGS, read(RECORDED_SETTINGS, value) ?? {});
 }
 
 function read<T>(from: shape.Shape<T>, value: unknown): T | undefined {

@@ -6,7 +6,7 @@ import type { Approval, PodFact, Settlement } from '../event.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
 import { type Person, personOf } from '../person.ts';
 import type { RecordedReceipt } from '../receipts.ts';
-import type { Asked, PodView } from '../view/view.ts';
+import type { SettledApproval, PodView } from '../view/view.ts';
 
 /** How long an approval may stay pending, and what happens then. Never an approval. */
 export interface DeadlinePolicy {
@@ -23,7 +23,7 @@ export interface ApprovalsParts {
   /** Checks other arguments with the policy, for a call that no run of this process waits for. */
   readonly reconsider: (tool: string, args: string) => Promise<ChangedCallVerdict>;
   /** Why the limit does not allow a call; undefined if it does. */
-  readonly beyond: (limit: Limit, tool: string, args: string) => Promise<string | undefined>;
+  readonly limitProblem: (limit: Limit, tool: string, args: string) => Promise<string | undefined>;
   /** A deadline has passed. A call that waits in this process already has its answer. */
   readonly onExpired: () => void;
   /** Stores a rule permanently. */
@@ -56,7 +56,7 @@ export class Approvals {
     const approval = isOpen ? before.approval : this.#request(question, runId);
     return new Promise((resolve) => {
       const forget = onAbort(signal, () => this.settle(approval.approvalId, { status: 'cancelled' }));
-      const answer = (asked: Asked): void => {
+      const answer = (asked: SettledApproval): void => {
         forget();
         resolve(answerOf(asked, 'now') ?? { decision: 'pause' });
       };
@@ -90,7 +90,7 @@ export class Approvals {
     // Somebody else may have decided while the policy checked the new arguments.
     this.#pending(command.approvalId);
     const rule = isApproved && remember !== undefined && remember !== 'once' ? always : undefined;
-    if (rule !== undefined) this.#allowFromNowOn(rule, caller);
+    if (rule !== undefined) this.#allowForSession(rule, caller);
     this.settle(
       command.approvalId,
       {
@@ -103,10 +103,10 @@ export class Approvals {
       },
       recordReceipt(),
     );
-    if (rule !== undefined && remember === 'always') await this.#keepForGood(rule, personOf(caller));
+    if (rule !== undefined && remember === 'always') await this.#saveRule(rule, personOf(caller));
   }
 
-  async #keepForGood(rule: Rule, person: Person): Promise<void> {
+  async #saveRule(rule: Rule, person: Person): Promise<void> {
     try {
       await this.#parts.remember(rule, person);
     } catch (thrown) {
@@ -166,7 +166,7 @@ export class Approvals {
     return approval;
   }
 
-  #pending(approvalId: string): Asked {
+  #pending(approvalId: string): SettledApproval {
     const asked = this.#parts.view.approvals.get(approvalId);
     if (asked === undefined)
       throw new PolypodError(
@@ -190,7 +190,7 @@ export class Approvals {
 
   async #refuseBeyond(limit: Limit | undefined, approval: Approval, updated?: string): Promise<void> {
     if (limit === undefined) return;
-    const why = await this.#parts.beyond(limit, approval.tool, updated ?? approval.arguments);
+    const why = await this.#parts.limitProblem(limit, approval.tool, updated ?? approval.arguments);
     if (why !== undefined) throw new PolypodError('denied', `this key may not approve the call: ${why}`);
   }
 
@@ -202,7 +202,7 @@ export class Approvals {
     return again.rule;
   }
 
-  #allowFromNowOn(rule: Rule, { by, door }: Caller): void {
+  #allowForSession(rule: Rule, { by, door }: Caller): void {
     const { view, publish } = this.#parts;
     const settings = { ...view.settings, rules: [rule, ...view.settings.rules] };
     publish({ fact: { type: 'settings', settings, by, door } });
@@ -225,14 +225,17 @@ export class Approvals {
 
 interface Waiting {
   readonly question: PermissionQuestion;
-  readonly answer: (asked: Asked) => void;
+  readonly answer: (asked: SettledApproval) => void;
 }
 
 /** The maximum delay of `setTimeout`. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Maps a settlement to the answer for the call. `again`: for a repeated request, only a person's decision counts. */
-function answerOf({ approval, settlement }: Asked, when: 'now' | 'again'): PermissionAnswer | undefined {
+function answerOf(
+  { approval, settlement }: SettledApproval,
+  when: 'now' | 'again',
+): PermissionAnswer | undefined {
   if (settlement === undefined) return undefined;
   const { status, updatedArguments, comment, by } = settlement;
   switch (status) {

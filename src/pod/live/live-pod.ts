@@ -157,7 +157,7 @@ export class LivePod {
       newId: uuidv7,
       policy: options.approvals,
       reconsider: (tool, args) => this.#setup.reconsider(tool, args),
-      beyond: (limit, tool, args) => this.#setup.beyond(limit, tool, args),
+      limitProblem: (limit, tool, args) => this.#setup.limitProblem(limit, tool, args),
       onExpired: () => void this.#next.resumeDecided(DEADLINE),
       remember: (rule, person) => agent.remember(rule, person),
     });
@@ -184,7 +184,7 @@ export class LivePod {
       onQuiet: () => this.#onQuiet(),
     });
     this.#shell = new Shell(
-      { agent, cwd: this.header.cwd, publish, written, now, onEnd: () => this.#goOn() },
+      { agent, cwd: this.header.cwd, publish, written, now, onEnd: () => this.#continueWork() },
       restored.unsentShellOutputs,
     );
     this.#next = new PendingWork({
@@ -268,8 +268,8 @@ export class LivePod {
   }
 
   /** The numbers of the last event and of the last published event. */
-  get numbers(): { readonly last: number; readonly told: number } {
-    return { last: this.#journal.lastSeq, told: this.#journal.feed.publishedSeq };
+  get numbers(): { readonly last: number; readonly publishedSeq: number } {
+    return { last: this.#journal.lastSeq, publishedSeq: this.#journal.feed.publishedSeq };
   }
 
   /** At least the entries of the current conversation. */
@@ -295,7 +295,7 @@ export class LivePod {
       );
       const receipt = receiptOf(reply);
       if (command.type === 'decide') await this.#next.resumeDecided(caller);
-      this.#goOn();
+      this.#continueWork();
       if (command.type !== 'close') await this.#journal.written();
       return receipt;
     });
@@ -398,7 +398,7 @@ export class LivePod {
     this.view.state = this.#state();
     if (drafts.length > 0) this.publish({ fact: { type: 'state', state: this.view.state } });
     this.#approvals.resume();
-    this.#goOn();
+    this.#continueWork();
   }
 
   #state(): PodState {
@@ -432,7 +432,7 @@ export class LivePod {
     if (this.#journal.failure !== undefined) return;
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
-    this.#goOn();
+    this.#continueWork();
   }
 
   /** Starts a queued prompt, because a run slot is free. */
@@ -440,7 +440,7 @@ export class LivePod {
     if (this.closing === undefined) this.#next.startPrompt();
   }
 
-  #goOn(): void {
+  #continueWork(): void {
     if (this.#journal.failure === undefined && this.closing === undefined) this.#next.take();
   }
 

@@ -113,7 +113,7 @@ export class Shell {
     if ('invalid' in prepared) return errorOutput(prepared.invalid);
     return prepared.run(
       {
-        ...agent.surroundings(shellId),
+        ...agent.toolContext(shellId),
         // A person's own commands may see and signal the person's processes, and use sudo.
         isolation: undefined,
         limiter: undefined,

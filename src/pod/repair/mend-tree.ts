@@ -11,9 +11,9 @@ import {
 import type { Note } from './note.ts';
 import { pairCalls } from './pair-calls.ts';
 import type { Part } from './part.ts';
-import { type Linked, relink, type Row } from './relink.ts';
+import { type RelinkedEntries, relink, type Row } from './relink.ts';
 
-export interface Mended {
+export interface RepairedTree {
   readonly rows: readonly Row[];
   /** The leaf: the parent of the next entry. */
   readonly leafId: string | null;
@@ -25,11 +25,11 @@ export interface Mended {
 /**
  * Turns the entries of a damaged file into a tree that every reader and provider accepts. Pure except for new ids and the time.
  */
-export function mendTree(parts: readonly Part[], now: () => Date): Mended {
+export function mendTree(parts: readonly Part[], now: () => Date): RepairedTree {
   const linked = relink(parts);
   const newId = freshIds(linked);
   const paired = pairCalls(linked.rows, linked.leafId, { newId, now });
-  const compacted = keptAgain(paired.rows, linked.firstChildOf);
+  const compacted = relinkCompactions(paired.rows, linked.firstChildOf);
   const rows = [...compacted.rows];
   const late: Note[] = [];
   let { leafId } = linked;
@@ -63,7 +63,7 @@ export function mendTree(parts: readonly Part[], now: () => Date): Mended {
   return { rows, leafId, notes, append };
 }
 
-function freshIds({ rows }: Linked): () => string {
+function freshIds({ rows }: RelinkedEntries): () => string {
   const taken = new Set(rows.map(({ entry }) => entry.id));
   return () => {
     let id = randomBytes(4).toString('hex');
@@ -93,7 +93,7 @@ function isPaused(rows: readonly Row[]): boolean {
 }
 
 /** If the first kept entry of a compaction is lost, keeps the entries after it; a result is not kept without its call. */
-function keptAgain(
+function relinkCompactions(
   rows: readonly Row[],
   firstChildOf: ReadonlyMap<string, string>,
 ): { readonly rows: readonly Row[]; readonly notes: readonly Note[] } {

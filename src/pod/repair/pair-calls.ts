@@ -31,7 +31,7 @@ export interface PairOptions {
   readonly now: () => Date;
 }
 
-export interface Paired {
+export interface PairedCalls {
   readonly rows: readonly Row[];
   readonly notes: readonly Note[];
   /** The calls that are open at the leaf. */
@@ -44,7 +44,7 @@ export interface Paired {
  * Pairs calls and results on every branch: providers reject a call without a result, and a result without a call. The rows are in
  * order, every parent before its children.
  */
-export function pairCalls(rows: readonly Row[], leafId: string | null, options: PairOptions): Paired {
+export function pairCalls(rows: readonly Row[], leafId: string | null, options: PairOptions): PairedCalls {
   const pairing = new Pairing(options);
   for (const row of rows) pairing.take(row);
   const turn = pairing.turnAt(leafId);
@@ -81,7 +81,7 @@ class Pairing {
     }
     const result = resultIn(entry);
     if (result !== undefined) return this.#takeResult(row, result, before);
-    if (!isSaid(entry)) return this.#put(row, before);
+    if (!isMessage(entry)) return this.#put(row, before);
     const results = this.results(before, entry.parentId ?? '');
     const parentId = results.at(-1)?.entry.id;
     this.rows.push(...results);
@@ -137,8 +137,8 @@ class Pairing {
       isError: true,
     } as const;
     const message = found ?? { ...resultMessage(item, name, now.getTime()), toolCallId };
-    const place = { id: this.#options.newId(), parentId, timestamp: now.toISOString() };
-    return { type: 'message', message, ...place };
+    const header = { id: this.#options.newId(), parentId, timestamp: now.toISOString() };
+    return { type: 'message', message, ...header };
   }
 
   #put(row: Row, turn: Turn): void {
@@ -162,7 +162,7 @@ function resultIn(entry: Entry): string | undefined {
 }
 
 /** Whether an entry adds something to what the model receives. */
-function isSaid(entry: Entry): boolean {
+function isMessage(entry: Entry): boolean {
   switch (entry.type) {
     case 'message':
       return itemsOf(entry.message).length > 0;

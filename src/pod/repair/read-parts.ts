@@ -61,8 +61,8 @@ function partsIn(bytes: Buffer, { from, line }: Region, isAtEnd: boolean): reado
     if (isBlank(lost)) continue;
     const beginning = lost.toString('utf8', 0, LOOKED_AT);
     const what = describeBytes(beginning);
-    const place = { offset: from + piece.from, bytes: lost.length };
-    parts.push({ kind: piece.kind, line: number, lost: { ...place, what, beginning } });
+    const range = { offset: from + piece.from, bytes: lost.length };
+    parts.push({ kind: piece.kind, line: number, lost: { ...range, what, beginning } });
   }
   return parts;
 }

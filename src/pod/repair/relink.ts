@@ -11,7 +11,7 @@ export interface Row {
   readonly line?: number;
 }
 
-export interface Linked {
+export interface RelinkedEntries {
   /** Every parent comes before its children. */
   readonly rows: readonly Row[];
   /** The leaf: the parent of the next entry. */
@@ -24,7 +24,7 @@ export interface Linked {
 type EntryPart = Extract<Part, { kind: 'entry' }>;
 
 /** Gives every entry a parent that comes before it. */
-export function relink(parts: readonly Part[]): Linked {
+export function relink(parts: readonly Part[]): RelinkedEntries {
   const linker = new Linker(parts);
   for (const part of parts) {
     if (part.kind === 'entry') linker.take(part);
@@ -38,7 +38,7 @@ class Linker {
   readonly #notes: Note[] = [];
   /** The parent of every entry in the file. */
   readonly #parents = new Map<string, string | null>();
-  readonly #placed = new Set<string>();
+  readonly #attached = new Set<string>();
   readonly #seen = new Set<string>();
   /** The position of each entry. */
   readonly #lines = new Map<string, number>();
@@ -82,7 +82,7 @@ class Linker {
         id,
         text: 'a message with missing fields; its line is kept',
       });
-    if (parentId === null || this.#placed.has(parentId)) this.#place(part, isMalformed);
+    if (parentId === null || this.#attached.has(parentId)) this.#attach(part, isMalformed);
     else if (!this.#parents.has(parentId)) this.#adopt(part, parentId);
     else if (this.#isNear(part, parentId) && !this.#isCircular(id)) this.#hold(part, parentId);
     else this.#relinked(part, this.#previous, 'its parent came after it');
@@ -90,7 +90,7 @@ class Linker {
     this.#isAfterGap = false;
   }
 
-  end(): Linked {
+  end(): RelinkedEntries {
     return {
       rows: this.#rows,
       leafId: this.#previous,
@@ -129,16 +129,16 @@ class Linker {
       text: `${why}; ${to}`,
       ...(lostId && { lostId }),
     });
-    this.#place({ ...part, entry: withParent(entry, parentId) }, true);
+    this.#attach({ ...part, entry: withParent(entry, parentId) }, true);
   }
 
   /** Also adds the entries that waited for it. */
-  #place(part: EntryPart, isChanged: boolean): void {
+  #attach(part: EntryPart, isChanged: boolean): void {
     const waiting = [{ part, isChanged }];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const { entry, raw, line } = next.part;
       this.#rows.push({ entry, line, ...(next.isChanged ? {} : { raw }) });
-      this.#placed.add(entry.id);
+      this.#attached.add(entry.id);
       const held = this.#held.get(entry.id) ?? [];
       this.#held.delete(entry.id);
       for (const child of held.toReversed()) waiting.push({ part: child, isChanged: false });
@@ -159,7 +159,7 @@ class Linker {
   #isCircular(id: string): boolean {
     const passed = new Set<string>();
     let at = this.#parents.get(id);
-    while (typeof at === 'string' && at !== id && !this.#placed.has(at) && !passed.has(at)) {
+    while (typeof at === 'string' && at !== id && !this.#attached.has(at) && !passed.has(at)) {
       passed.add(at);
       at = this.#parents.get(at);
     }

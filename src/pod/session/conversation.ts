@@ -31,11 +31,11 @@ export interface Conversation {
 /** The conversation at the leaf, or at another entry. */
 export function conversation(tree: SessionTree, at: string | null = tree.leafId): Conversation {
   const path = tree.path(at);
-  const said = itemsOnPath(path);
+  const items = itemsOnPath(path);
   const name = nameOf(tree);
   return {
-    items: said.map(({ item }) => item),
-    entryIds: said.map(({ entryId }) => entryId),
+    items: items.map(({ item }) => item),
+    entryIds: items.map(({ entryId }) => entryId),
     ...settingsOn(path),
     ...withoutUndefined({ name }),
   };

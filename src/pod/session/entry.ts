@@ -19,7 +19,7 @@ export interface Header {
 }
 
 /** The position of an entry in the tree. */
-export interface Place {
+export interface EntryHeader {
   readonly id: string;
   readonly parentId: string | null;
   /** ISO 8601. */
@@ -75,7 +75,7 @@ export interface UnknownBody {
 }
 
 /** One line of a session file after the header. */
-export type Entry = (Body | UnknownBody) & Place;
+export type Entry = (Body | UnknownBody) & EntryHeader;
 
 /** The header as a line, without newline and checksum, which the store adds. */
 export function encodeHeader(header: Header): string {

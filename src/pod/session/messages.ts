@@ -12,7 +12,7 @@ import { apiOf, callIdOf, itemOfBlock } from './block.ts';
 import { encodeContent, readContent } from './content.ts';
 import type { AgentMessage } from './agent-message.ts';
 import { foreignItems, userItem } from './foreign.ts';
-import { differenceOf, encodeAnswer, followSteps, patched } from './recipe.ts';
+import { differenceOf, encodeAnswer, followSteps, applyDifference } from './answer-encoding.ts';
 import { encodeUsage, usageNotes } from './usage.ts';
 
 /** How an answer ended, in the file's terms. */
@@ -48,9 +48,9 @@ export function answerMessage(items: readonly Item[], answer: Answer): AgentMess
   const { content, steps } = encodeAnswer(items, api);
   const usage = encodeUsage(answer);
   const message = { role: 'assistant', content, api, provider, model, usage, stopReason, timestamp };
-  const saysItAll = items.length === 0 || (!isBroken(message) && steps.every((step) => step === 1));
+  const isComplete = items.length === 0 || (!isBroken(message) && steps.every((step) => step === 1));
   return withNotes(errorMessage === undefined ? message : { ...message, errorMessage }, {
-    ...(saysItAll ? {} : { items: steps }),
+    ...(isComplete ? {} : { items: steps }),
     ...usageNotes(answer),
   });
 }
@@ -128,7 +128,7 @@ export function itemsOf(message: AgentMessage): readonly Item[] {
     if (items === undefined) return plain;
     return followSteps(items, blocksIn(message), stringOf(message.api)) ?? plain;
   }
-  return plain.map((item) => patched(item, set) ?? item);
+  return plain.map((item) => applyDifference(item, set) ?? item);
 }
 
 function plainItems(message: AgentMessage): readonly Item[] {

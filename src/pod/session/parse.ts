@@ -47,14 +47,14 @@ function headerOf(value: JsonObject, id: string): Header {
 }
 
 function entryOf(value: JsonObject, kind: string, id: string, text: string): Entry {
-  const place = {
+  const header = {
     id,
     parentId: typeof value.parentId === 'string' ? value.parentId : null,
     timestamp: textOr(value.timestamp, ''),
   };
   const body = bodyOf(value);
-  if (body === undefined) return { type: 'unknown', kind, raw: rawOf(text), ...place };
-  return { ...body, ...place, ...extrasOf(value, KEYS[body.type]) };
+  if (body === undefined) return { type: 'unknown', kind, raw: rawOf(text), ...header };
+  return { ...body, ...header, ...extrasOf(value, KEYS[body.type]) };
 }
 
 function bodyOf(value: JsonObject): Body | undefined {

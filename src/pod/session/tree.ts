@@ -111,8 +111,8 @@ export class SessionTree {
     const id = this.#freeId();
     const own = body.type === 'compaction' && body.firstKeptEntryId === '' ? { firstKeptEntryId: id } : {};
     const timestamp = this.#source.now().toISOString();
-    const place = { id, parentId: this.leafId, timestamp, ...withoutUndefined({ extras }) };
-    const entry: Entry = { ...body, ...own, ...place };
+    const header = { id, parentId: this.leafId, timestamp, ...withoutUndefined({ extras }) };
+    const entry: Entry = { ...body, ...own, ...header };
     this.add(entry);
     return entry;
   }

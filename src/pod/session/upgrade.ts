@@ -15,9 +15,9 @@ export function upgradeLines(lines: Iterable<string>, newId: () => string): read
     if (id === undefined) return JSON.stringify({ ...value, version: FORMAT_VERSION });
     const { type, timestamp, firstKeptEntryIndex, message, ...others } = value;
     const kept = ids[numberOf(firstKeptEntryIndex) ?? -1];
-    const said = message === undefined ? {} : { message: renamed(objectOf(message)) };
+    const upgraded = message === undefined ? {} : { message: renamed(objectOf(message)) };
     const keeps = kept === undefined ? {} : { firstKeptEntryId: kept };
-    const line = JSON.stringify({ type, id, parentId, timestamp, ...others, ...said, ...keeps });
+    const line = JSON.stringify({ type, id, parentId, timestamp, ...others, ...upgraded, ...keeps });
     parentId = id;
     return line;
   });

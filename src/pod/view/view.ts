@@ -249,7 +249,7 @@ interface OpenBlock {
 }
 
 /** An approval with its settlement, if any. */
-export interface Asked {
+export interface SettledApproval {
   readonly approval: Approval;
   readonly settlement?: Settlement;
 }
@@ -258,7 +258,7 @@ export interface Asked {
  * The approvals of a pod: the pending ones and the last settled ones, so that a late decision can be answered with who decided.
  */
 export class ApprovalIndex {
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, SettledApproval>();
   /** Stored separately, because it is checked after every event, including deltas. */
   #pending: readonly Approval[] = [];
   /** The approvals of the last answer's calls: only these can reuse an earlier decision. */
@@ -285,12 +285,12 @@ export class ApprovalIndex {
     if (this.#asked.size > MOST_SETTLED) this.#forget();
   }
 
-  get(approvalId: string): Asked | undefined {
+  get(approvalId: string): SettledApproval | undefined {
     return this.#asked.get(approvalId);
   }
 
   /** The approval of a call of the last answer. */
-  about(callId: string): Asked | undefined {
+  about(callId: string): SettledApproval | undefined {
     return this.#asked.get(this.#ofTurn.get(callId) ?? '');
   }
 
@@ -305,7 +305,7 @@ export class ApprovalIndex {
     );
   }
 
-  all(): readonly Asked[] {
+  all(): readonly SettledApproval[] {
     return [...this.#asked.values()];
   }
 

@@ -42,7 +42,7 @@ export function noSession(doing: string, id: string): PolypodError {
 }
 
 /** Prefixes the message of an error with the operation that failed, as clients expect it. */
-export function whileDoing(doing: string, thrown: unknown): PolypodError {
+export function withOperation(doing: string, thrown: unknown): PolypodError {
   const { code } = asPolypodError(thrown);
   // The parameters were valid, but the operation failed.
   const outcome = code === 'bad-request' ? 'conflict' : code;

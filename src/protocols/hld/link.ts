@@ -9,7 +9,7 @@ import {
   type RpcCall,
   rpcError,
 } from '../../wire/index.ts';
-import type { Backlog, Outlet } from './events/backlog.ts';
+import type { Backlog, ClientOutput } from './events/backlog.ts';
 import { rpcErrorOf } from './errors.ts';
 import { Params } from './params.ts';
 import { filterIn, type Subscriptions } from './events/subscriptions.ts';
@@ -21,7 +21,7 @@ export interface LinkParts {
   /** Called for every request that is refused. */
   readonly onRefused?: () => void;
   /** Reports an internal error. */
-  readonly onBug: (error: PolypodError, method: string) => void;
+  readonly onInternalError: (error: PolypodError, method: string) => void;
 }
 
 /** The maximum length of a line. The protocol guarantees 10 MiB. */
@@ -50,7 +50,7 @@ export async function serveLink(socket: Socket, parts: LinkParts): Promise<void>
 class Link {
   readonly #socket: Socket;
   readonly #parts: LinkParts;
-  readonly #outlet: Outlet;
+  readonly #outlet: ClientOutput;
   #lines = new ByteLines(LONGEST_LINE);
   #isSkipping = false;
   #unsubscribe: (() => void) | undefined;
@@ -124,7 +124,7 @@ class Link {
       return await this.#parts.serve(call);
     } catch (thrown) {
       const error = asPolypodError(thrown);
-      if (error.code === 'internal') this.#parts.onBug(error, call.method);
+      if (error.code === 'internal') this.#parts.onInternalError(error, call.method);
       throw error;
     }
   }

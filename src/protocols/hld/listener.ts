@@ -30,7 +30,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     host,
     log,
     now,
-    hear: (event, runId) => subscriptions.publish(event, runId),
+    publish: (event, runId) => subscriptions.publish(event, runId),
   });
   await follower.start();
   const context = contextFor(settings, follower, now);
@@ -51,7 +51,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
       onRefused: () => {
         refused += 1;
       },
-      onBug: ({ message, cause }, method) =>
+      onInternalError: ({ message, cause }, method) =>
         log.error('a request failed', { method, message, cause: String(cause) }),
     });
   };

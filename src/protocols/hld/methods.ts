@@ -14,7 +14,7 @@ import { skipping } from './sessions/session.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import { CALLER } from './settings.ts';
 import { isUnused, type Phase } from './sessions/status.ts';
-import { titled, titleIn } from './sessions/title.ts';
+import { titleSettings, titleIn } from './sessions/title.ts';
 
 /** What the methods use. */
 export interface HldContext {
@@ -40,7 +40,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['health', async (_, { version }) => ({ status: 'ok', version })],
 
   ['launchSession', (params, { launcher }) => launcher.launch(params)],
-  ['continueSession', (params, { launcher }) => launcher.goOn(params)],
+  ['continueSession', (params, { launcher }) => launcher.continueSession(params)],
   ['listSessions', listSessions],
   ['getSessionLeaves', getSessionLeaves],
   ['getSessionState', getSessionState],
@@ -144,7 +144,7 @@ async function updateSessionTitle(params: Params, { host, sessions }: HldContext
   const id = params.required('session_id');
   const title = titleIn(params) ?? '';
   const { annotations } = await sessions.row(id, 'failed to update session');
-  const set = titled(title, annotations);
+  const set = titleSettings(title, annotations);
   const command: PodCommand = {
     type: 'configure',
     set,

@@ -24,7 +24,7 @@ export class Params {
   text(name: string): string | undefined {
     const value = this.#values[name];
     if (value === undefined || value === null || value === '') return undefined;
-    if (typeof value !== 'string') throw mistaken(name, 'a string', value);
+    if (typeof value !== 'string') throw invalidParam(name, 'a string', value);
     return value;
   }
 
@@ -37,7 +37,7 @@ export class Params {
   flag(name: string): boolean | undefined {
     const value = this.#values[name];
     if (value === undefined || value === null) return undefined;
-    if (typeof value !== 'boolean') throw mistaken(name, 'true or false', value);
+    if (typeof value !== 'boolean') throw invalidParam(name, 'true or false', value);
     return value;
   }
 
@@ -46,23 +46,23 @@ export class Params {
     const value = this.#values[name];
     if (value === undefined || value === null || value === 0) return undefined;
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
-      throw mistaken(name, 'a whole number from 0 on', value);
+      throw invalidParam(name, 'a whole number from 0 on', value);
     return value;
   }
 
   texts(name: string): readonly string[] | undefined {
     const value = this.#values[name];
     if (value === undefined || value === null) return undefined;
-    if (!Array.isArray(value)) throw mistaken(name, 'a list of strings', value);
+    if (!Array.isArray(value)) throw invalidParam(name, 'a list of strings', value);
     const texts: string[] = value.map((part: unknown) => {
-      if (typeof part !== 'string') throw mistaken(name, 'a list of strings', part);
+      if (typeof part !== 'string') throw invalidParam(name, 'a list of strings', part);
       return part;
     });
     return texts.length === 0 ? undefined : texts;
   }
 }
 
-function mistaken(name: string, must: string, found: unknown): Error {
+function invalidParam(name: string, must: string, found: unknown): Error {
   return wrongField(name, `invalid request: ${name} must be ${must}, not ${kindOf(found)}`);
 }
 

@@ -3,7 +3,7 @@ import { type EventBatch, isReaderTooSlow, type Pod, type PodEvent } from '../..
 import { encode } from './encode/encode.ts';
 import type { WireLine } from './encode/wire-lines.ts';
 import { ProjectionState } from './encode/projection-state.ts';
-import { type Stand, statusLines } from './encode/status.ts';
+import { type StatusInput, statusLines } from './encode/status.ts';
 import { BroadcastAnswer, EncodedBatch, type EventLines } from './encode/event-lines.ts';
 
 /** A consumer of a pod's events. */
@@ -65,7 +65,7 @@ export class Broadcast {
   }
 
   /** The pod's current status. An earlier projection state needs it in addition to its own turn. */
-  get stand(): Stand & { readonly turn: number } {
+  get statusInput(): StatusInput & { readonly turn: number } {
     const { podId, name, state, turn } = this.#projection;
     return { podId, name, state, turn };
   }
@@ -113,7 +113,7 @@ export class Broadcast {
         );
       if (watched.type === 'snapshot') this.#projection = ProjectionState.of(watched.snapshot);
       else if (hasBegun) this.#publish(watched.batch);
-      else this.#projection.recall(watched.batch.events);
+      else this.#projection.replayTurn(watched.batch.events);
       hasBegun = true;
       onBegin();
     }

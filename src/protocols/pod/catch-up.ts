@@ -4,7 +4,7 @@ import { ProjectionState } from './encode/projection-state.ts';
 import type { EncodedBatch } from './encode/event-lines.ts';
 
 /** A client that catches up with past events. */
-export interface Latecomer {
+export interface CatchUpClient {
   readonly onSnapshot: (snapshot: Snapshot, reason: 'joined' | 'gap') => void;
   /** Called before the events after this number. */
   readonly onSubscribed: (after: number) => void;
@@ -24,12 +24,12 @@ export interface Latecomer {
 export async function catchUp(
   broadcast: Broadcast,
   after: number | undefined,
-  client: Latecomer,
+  client: CatchUpClient,
 ): Promise<void> {
   let seq = after ?? showSnapshot(client, await broadcast.pod.snapshot(), 'joined');
   // Events after the client's number may no longer be stored. If there are none, no lookup is needed.
   let isKnown = after === undefined;
-  if (after === broadcast.seq) isKnown = saySubscribed(client, after);
+  if (after === broadcast.seq) isKnown = sendSubscribed(client, after);
   while (!client.signal.aborted && !broadcast.isOver) {
     if (isKnown && hasArrived(broadcast, seq, client)) return;
     let projection: ProjectionState | undefined;
@@ -40,9 +40,9 @@ export async function catchUp(
           projection = ProjectionState.of(watched.snapshot);
           seq = showSnapshot(client, watched.snapshot, 'gap');
         } else if (projection === undefined) {
-          projection = new ProjectionState({ ...broadcast.stand, seq });
-          projection.recall(watched.batch.events);
-          if (!isKnown) saySubscribed(client, seq);
+          projection = new ProjectionState({ ...broadcast.statusInput, seq });
+          projection.replayTurn(watched.batch.events);
+          if (!isKnown) sendSubscribed(client, seq);
         } else {
           client.onBatch(encodeBatch(watched.batch, projection));
           seq = watched.batch.lastSeq;
@@ -61,18 +61,18 @@ export async function catchUp(
 }
 
 /** Synchronous, so that no event can be broadcast between the check and `onLive`. */
-function hasArrived(broadcast: Broadcast, seq: number, client: Latecomer): boolean {
+function hasArrived(broadcast: Broadcast, seq: number, client: CatchUpClient): boolean {
   if (broadcast.seq > seq) return false;
   client.onLive(seq);
   return true;
 }
 
-function showSnapshot(client: Latecomer, snapshot: Snapshot, reason: 'joined' | 'gap'): number {
+function showSnapshot(client: CatchUpClient, snapshot: Snapshot, reason: 'joined' | 'gap'): number {
   client.onSnapshot(snapshot, reason);
   return snapshot.seq;
 }
 
-function saySubscribed(client: Latecomer, after: number): true {
+function sendSubscribed(client: CatchUpClient, after: number): true {
   client.onSubscribed(after);
   return true;
 }

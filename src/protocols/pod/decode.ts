@@ -19,7 +19,7 @@ import {
   shape,
   withoutUndefined,
 } from '../../base/index.ts';
-import { ourNames, ourSettings, wireProblem } from './encode/settings.ts';
+import { decodeSettingNames, decodeSettings, wireProblem } from './encode/settings.ts';
 import type { RequestId } from './wire.ts';
 
 /** A parsed request. */
@@ -86,7 +86,7 @@ const message = { input: text } as const;
 const pictures = { images: shape.listOf(image) } as const;
 
 const METHODS: Readonly<Record<string, ReadParams>> = {
-  run: taking(
+  run: withParams(
     shape.fields(message, {
       ...pictures,
       when_busy: shape.choice(['refuse', 'queue', 'steer', 'follow_up']),
@@ -97,32 +97,34 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
       command('prompt', {
         content: contentOf(input),
         ...(when_busy && { whenBusy: when_busy === 'follow_up' ? 'follow-up' : when_busy }),
-        ...(overrides && { overrides: ourSettings(overrides, 'overrides') }),
+        ...(overrides && { overrides: decodeSettings(overrides, 'overrides') }),
         ...(task_id && { taskId: task_id }),
       }),
   ),
-  resume: taking(none, () => command('resume', {})),
-  cancel: taking(none, () => command('cancel', {})),
-  get_status: taking(none, () => ({ type: 'get-status' })),
-  get_history: taking(none, () => ({ type: 'get-history' })),
+  resume: withParams(none, () => command('resume', {})),
+  cancel: withParams(none, () => command('cancel', {})),
+  get_status: withParams(none, () => ({ type: 'get-status' })),
+  get_history: withParams(none, () => ({ type: 'get-history' })),
 
-  subscribe: taking(
+  subscribe: withParams(
     shape.fields(
       {},
       { after: shape.integerFrom(0), name: shape.text('a name of at most 200 characters', isShort) },
     ),
     (params) => ({ type: 'subscribe', ...params }),
   ),
-  pause: taking(none, () => command('pause', {})),
-  steer: taking(shape.fields(message, pictures), (input) => command('steer', { content: contentOf(input) })),
-  follow_up: taking(shape.fields(message, pictures), (input) =>
+  pause: withParams(none, () => command('pause', {})),
+  steer: withParams(shape.fields(message, pictures), (input) =>
+    command('steer', { content: contentOf(input) }),
+  ),
+  follow_up: withParams(shape.fields(message, pictures), (input) =>
     command('follow-up', { content: contentOf(input) }),
   ),
-  clear_queue: taking(shape.fields({}, { queue_ids: shape.listOf(text) }), ({ queue_ids }) =>
+  clear_queue: withParams(shape.fields({}, { queue_ids: shape.listOf(text) }), ({ queue_ids }) =>
     command('clear-queue', { ...withoutUndefined({ queueIds: queue_ids }) }),
   ),
-  abort_retry: taking(none, () => command('abort-retry', {})),
-  decide: taking(
+  abort_retry: withParams(none, () => command('abort-retry', {})),
+  decide: withParams(
     shape.fields(
       { approval_id: text, decision: shape.choice(DECISIONS) },
       {
@@ -138,7 +140,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
         ...rest,
       }),
   ),
-  ask: taking(
+  ask: withParams(
     shape.fields(
       { tool: text, arguments: text },
       {
@@ -151,26 +153,30 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
     ),
     ({ call_id, ...rest }) => command('ask', { ...(call_id && { callId: call_id }), ...rest }),
   ),
-  configure: taking(shape.fields({}, { set: shape.anyObject, clear: shape.listOf(text) }), ({ set, clear }) =>
-    command('configure', {
-      ...(set && { set: ourSettings(set, 'set') }),
-      ...(clear && { clear: ourNames(clear, 'clear') }),
-    }),
+  configure: withParams(
+    shape.fields({}, { set: shape.anyObject, clear: shape.listOf(text) }),
+    ({ set, clear }) =>
+      command('configure', {
+        ...(set && { set: decodeSettings(set, 'set') }),
+        ...(clear && { clear: decodeSettingNames(clear, 'clear') }),
+      }),
   ),
-  compact: taking(shape.fields({}, { instructions: shape.anyText }), (params) => command('compact', params)),
-  branch: taking(shape.fields({ entry_id: text }, {}), ({ entry_id }) =>
+  compact: withParams(shape.fields({}, { instructions: shape.anyText }), (params) =>
+    command('compact', params),
+  ),
+  branch: withParams(shape.fields({ entry_id: text }, {}), ({ entry_id }) =>
     command('branch', { entryId: entry_id }),
   ),
-  shell: taking(shape.fields({ command: text }, { private: shape.boolean }), (params) =>
+  shell: withParams(shape.fields({ command: text }, { private: shape.boolean }), (params) =>
     command('shell', params),
   ),
-  abort_shell: taking(shape.fields({}, { shell_id: text }), ({ shell_id }) =>
+  abort_shell: withParams(shape.fields({}, { shell_id: text }), ({ shell_id }) =>
     command('abort-shell', { ...(shell_id && { shellId: shell_id }) }),
   ),
-  set_todos: taking(shape.fields({ items: shape.listOf(todo) }, {}), (params) =>
+  set_todos: withParams(shape.fields({ items: shape.listOf(todo) }, {}), (params) =>
     command('set-todos', params),
   ),
-  tool_result: taking(
+  tool_result: withParams(
     shape.fields({ call_id: text, output: shape.anyText }, { is_error: shape.boolean }),
     ({ call_id, output, is_error }) =>
       command('tool-result', {
@@ -179,14 +185,15 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
         ...withoutUndefined({ isError: is_error }),
       }),
   ),
-  tool_update: taking(shape.fields({ call_id: text, text: shape.anyText }, {}), ({ call_id, text: update }) =>
-    command('tool-update', { callId: call_id, text: update }),
+  tool_update: withParams(
+    shape.fields({ call_id: text, text: shape.anyText }, {}),
+    ({ call_id, text: update }) => command('tool-update', { callId: call_id, text: update }),
   ),
-  close: taking(none, () => command('close', {})),
+  close: withParams(none, () => command('close', {})),
 };
 
 /** Unknown keys are ignored. The pod validates the contents of `set` and `overrides` and refuses unknown settings. */
-function taking<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadParams {
+function withParams<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadParams {
   const known = shape.withUnknownKeys(params);
   return (method, value) => {
     const problems: shape.Problem[] = [];
@@ -201,12 +208,12 @@ function command(type: PodCommand['type'], fields: JsonObject): Request {
   return { type: 'command', command: readCommand({ type, ...fields }, wireProblem) };
 }
 
-function contentOf({ input, images = [] }: Said): readonly JsonObject[] {
+function contentOf({ input, images = [] }: PromptFields): readonly JsonObject[] {
   const pictured = images.map(({ media_type, data }) => ({ type: 'image', mediaType: media_type, data }));
   return [{ type: 'text', text: input }, ...pictured];
 }
 
-interface Said {
+interface PromptFields {
   readonly input: string;
   readonly images?: readonly shape.ValueOf<typeof image>[];
 }

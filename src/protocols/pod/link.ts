@@ -54,7 +54,7 @@ export class Link implements Listener {
   /** False while it is being sent past events. */
   #isLive = true;
   #requested: 'nothing' | 'something' | 'to-watch' = 'nothing';
-  #leavesWhenQuiet = false;
+  #closesWhenIdle = false;
 
   constructor(broadcast: Broadcast, receiver: Receiver, options: LinkOptions) {
     this.#broadcast = broadcast;
@@ -97,7 +97,7 @@ export class Link implements Listener {
   /** The client has ended its input. If it has sent no request, it stays; else it is closed when its requests are done. */
   finish(): void {
     if (this.#requested !== 'something') return;
-    this.#leavesWhenQuiet = true;
+    this.#closesWhenIdle = true;
     this.#leaveIfQuiet();
   }
 
@@ -247,7 +247,7 @@ export class Link implements Listener {
   }
 
   #leaveIfQuiet(): void {
-    if (this.#leavesWhenQuiet && this.#broadcast.isQuiet) this.#close();
+    if (this.#closesWhenIdle && this.#broadcast.isQuiet) this.#close();
   }
 
   #close(thrown?: unknown): void {

@@ -42,7 +42,7 @@ export function flagIn({ type, fields }: RpcCommand, key: string): boolean {
   throw new PolypodError('bad-request', `${type} needs "${key}", which is true or false`);
 }
 
-export function wordIn<const W extends string>(request: RpcCommand, key: string, words: readonly W[]): W {
+export function choiceIn<const W extends string>(request: RpcCommand, key: string, words: readonly W[]): W {
   const value = request.fields[key];
   const word = words.find((candidate) => candidate === value);
   if (word !== undefined) return word;

@@ -26,7 +26,7 @@ export interface RpcParts {
   /** The rules that apply if the user has set none; absent means that the pod's setting stays. */
   readonly fallbackRules?: readonly Rule[];
   /** Pods continue without the client: its tools are removed from them when it disconnects. */
-  readonly outlivesClient?: boolean;
+  readonly survivesClient?: boolean;
   /** Called for every request that is refused. */
   readonly onRefused?: () => void;
   readonly version: string;

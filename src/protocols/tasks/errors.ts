@@ -54,7 +54,7 @@ export function unknown(what: string): PolypodError {
 }
 
 /** The agent accepts no new work. */
-export function draining(): PolypodError {
+export function drainingError(): PolypodError {
   return httpRefusal(503, 'draining', 'the agent is stopping: try again later', {
     headers: { 'retry-after': '10' },
   });

@@ -12,7 +12,14 @@ export {
   type KeyPermission,
   KEY_PERMISSIONS,
 } from './keys/key.ts';
-export type { GivenKey } from './keys/key-ring.ts';
-export type { OpenTasks, Project, TasksLimits, TasksListener, TasksSettings, Vitals } from './settings.ts';
+export type { EnvironmentKey } from './keys/key-ring.ts';
+export type {
+  OpenTasks,
+  Project,
+  TasksLimits,
+  TasksListener,
+  TasksSettings,
+  Monitoring,
+} from './settings.ts';
 export type { Webhook } from './settings.ts';
 export type { StreamLine, SubmitReply, SubmitRequest, TaskStatusReply } from './wire.ts';

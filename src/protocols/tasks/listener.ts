@@ -29,7 +29,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const ring = settings.noAuth === true ? undefined : ringOf(settings);
   const sessions = await OwnedSessions.open(host);
   const streams = new LiveStreams(limits.streams);
-  const entrance = new Authenticator(ring, limits);
+  const authenticator = new Authenticator(ring, limits);
   const delegations = new Delegations({
     host,
     log,
@@ -44,7 +44,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     limits,
     sessions,
     streams,
-    tickets: entrance.tickets,
+    tickets: authenticator.tickets,
     refused,
     tasks: new Tasks(settings, limits, { sessions, delegations, refused }),
     approvals: new Approvals(host, sessions),
@@ -52,17 +52,17 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   };
   ring?.onChange(() => {
     streams.endWhere(
-      (key) => !entrance.isGood(key),
+      (key) => !authenticator.isGood(key),
       (key) => (ring.isExpired(key) ? 'the key has expired' : 'the key was revoked'),
     );
   });
   const audit = settings.audit === undefined ? undefined : new RequestAudit(settings.audit);
   const refusals = new AddressLimits(limits.unauthenticated, audit);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
-  const counter: RequestContext = {
+  const requestContext: RequestContext = {
     routes: ROUTES,
     guard,
-    entrance,
+    authenticator,
     refusals,
     context,
     audit,
@@ -85,9 +85,9 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
       port,
       ...withoutUndefined({ tls }),
       limits: limits.http,
-      handle: (exchange) => serveRequest(exchange, counter),
-      upgrade: (upgrade) => serveSocket(upgrade, counter),
-      onRefused: ({ remote, code: word }) => noteConnection(remote, word, counter),
+      handle: (exchange) => serveRequest(exchange, requestContext),
+      upgrade: (upgrade) => serveSocket(upgrade, requestContext),
+      onRefused: ({ remote, code: word }) => noteConnection(remote, word, requestContext),
       onError: caught,
     });
   } catch (thrown) {

@@ -15,7 +15,7 @@ import type { WireContext } from './wire.ts';
 
 type PermitSettings = Pick<
   TasksSettings,
-  'name' | 'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed' | 'fourEyes'
+  'name' | 'cwd' | 'directories' | 'mode' | 'defaultMode' | 'model' | 'modelNamed' | 'fourEyes'
 >;
 
 /** What a task may do, after its context was checked against the key. */
@@ -84,7 +84,7 @@ export async function defaultDirectory(
 }
 
 /** Refuses a session in a directory that the key does not permit, however the key learned of it. */
-export async function refuseElsewhere(
+export async function refuseOtherDirectory(
   { limits }: KeyRecord,
   { cwd }: { readonly cwd: string },
 ): Promise<void> {
@@ -105,7 +105,7 @@ function permittedMode(
   { limits }: KeyRecord,
   settings: PermitSettings,
 ): PermissionMode {
-  const usual = settings.mode ?? lesser(settings.usualMode?.() ?? 'workspace-write', 'workspace-write');
+  const usual = settings.mode ?? lesser(settings.defaultMode?.() ?? 'workspace-write', 'workspace-write');
   const most = limits?.mode ?? usual;
   const mode = asked ?? lesser(usual, most);
   if (rank(mode) <= rank(most)) return mode;
@@ -165,7 +165,7 @@ async function permittedDirectory(
 async function permittedPath(field: string, path: string, directories: readonly string[]): Promise<string> {
   const refusal = (): Error => notForKey(field, 'it is outside the directories that this key may use');
   const roots = await Promise.all(directories.map(realOrSame));
-  const isInside = (place: string): boolean => roots.some((root) => isBelow(place, root));
+  const isInside = (real: string): boolean => roots.some((root) => isBelow(real, root));
   const plain = resolve(path);
   if (!isInside(plain) && !directories.some((directory) => isBelow(plain, resolve(directory))))
     throw refusal();
@@ -176,8 +176,8 @@ async function permittedPath(field: string, path: string, directories: readonly 
   return real;
 }
 
-function isBelow(place: string, directory: string): boolean {
-  return place === directory || place.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`);
+function isBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`);
 }
 
 async function realOrSame(path: string): Promise<string> {

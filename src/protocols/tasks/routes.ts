@@ -75,7 +75,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: TASK_EVENTS,
     operationId: 'streamTaskEvents',
-    alsoOpenTo: 'tickets',
+    alsoAllows: 'tickets',
     refusals: [503],
     summary: 'The events of a task, from its first to its last. 204 for a client that has received the last.',
     scope: 'read',
@@ -145,7 +145,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: SESSION_EVENTS,
     operationId: 'streamSessionEvents',
-    alsoOpenTo: 'tickets',
+    alsoAllows: 'tickets',
     refusals: [503],
     summary: 'The events of a session: after a snapshot, or after a number.',
     scope: 'read',
@@ -233,7 +233,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/health',
     operationId: 'getHealth',
-    alsoOpenTo: 'this-machine',
+    alsoAllows: 'this-machine',
     summary:
       'Whether the agent is up and accepts tasks; from this machine also without a key: whether it is up.',
     scope: 'read',
@@ -259,7 +259,7 @@ export const ROUTES: readonly Route[] = [
         `polypod_tasks_streams ${streams.size}`,
         '',
       ].join('\n');
-      const daemon = (await settings.vitals?.metrics()) ?? '';
+      const daemon = (await settings.monitoring?.metrics()) ?? '';
       const text = `${daemon}${own}${refused.metric('polypod_tasks_refused_total')}`;
       return { text, type: 'text/plain; version=0.0.4; charset=utf-8' };
     },
@@ -277,7 +277,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/ws',
     operationId: 'openWebSocket',
-    alsoOpenTo: 'subprotocols',
+    alsoAllows: 'subprotocols',
     refusals: [426, 503],
     summary: 'The same over WebSocket: subscribe, prompt, cancel, decide.',
     scope: 'read',

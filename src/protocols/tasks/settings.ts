@@ -2,7 +2,7 @@ import type { Audit } from '../../audit/index.ts';
 import type { JsonObject, Log } from '../../base/index.ts';
 import type { Host, ModelChoice, PermissionMode, Pod, PodEvent, Snapshot } from '../../pod/index.ts';
 import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
-import type { GivenKey } from './keys/key-ring.ts';
+import type { EnvironmentKey } from './keys/key-ring.ts';
 import type { StreamLine } from './wire.ts';
 
 /** A URL that is notified when tasks change. It comes from the configuration, never from a client. */
@@ -47,7 +47,7 @@ export interface TasksSettings {
   readonly origins?: readonly string[];
   /** The key file, and keys from the environment. */
   readonly keyFile?: string;
-  readonly keys?: readonly GivenKey[];
+  readonly keys?: readonly EnvironmentKey[];
   /** Accepts requests without a key on a loopback address. */
   readonly noAuth?: boolean;
   /** The default working directory of sessions, and the permitted ones. */
@@ -56,7 +56,7 @@ export interface TasksSettings {
   /** The highest permission mode of a key without a limit. */
   readonly mode?: PermissionMode;
   /** The permission mode of all agents. If it is lower than the default, it applies here too; a higher one must be set for the door. */
-  readonly usualMode?: () => PermissionMode | undefined;
+  readonly defaultMode?: () => PermissionMode | undefined;
   /** No owner can approve requests of their own tasks, with any key. */
   readonly fourEyes?: boolean;
   /** The model reference for tasks that name none; default: the agent's own. */
@@ -67,7 +67,7 @@ export interface TasksSettings {
   readonly command?: { readonly model: ModelChoice; readonly tool: string };
   /** Projects a pod's events to lines of the extended Pod Protocol: a door does not import another door. */
   readonly project: Project;
-  readonly vitals?: Vitals;
+  readonly monitoring?: Monitoring;
   /** Whether new work is refused because the process is about to end. */
   readonly isDraining?: () => boolean;
   /** The audit log. */
@@ -78,7 +78,7 @@ export interface TasksSettings {
 }
 
 /** The health and the metrics of the process, for clients that monitor it. */
-export interface Vitals {
+export interface Monitoring {
   readonly health: () => Promise<JsonObject>;
   /** Metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<string>;
@@ -89,7 +89,10 @@ export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): st
 }
 
 /** What the door requires beyond the shared context. */
-export type TasksListener = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals' | 'audit'>;
+export type TasksListener = Omit<
+  TasksSettings,
+  'host' | 'version' | 'log' | 'caught' | 'monitoring' | 'audit'
+>;
 
 /**
  * Projects the events of a pod after a number, then the live ones. Without a number, or if the events after it are no longer stored, a

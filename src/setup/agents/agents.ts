@@ -4,7 +4,7 @@ import type { Audit } from '../../audit/index.ts';
 import { safeEnv, userName, withoutUndefined } from '../../base/index.ts';
 import { type Environment, modelReference } from '../../llm/index.ts';
 import type { McpServerSpec, McpServerStatus } from '../../mcp/index.ts';
-import type { Agent, OpenAgent, Workplace } from '../../pod/index.ts';
+import type { Agent, OpenAgent, AgentContext } from '../../pod/index.ts';
 import {
   builtinTools,
   fileFacts,
@@ -57,16 +57,16 @@ export interface AgentsOptions {
 export function agentsFrom(options: AgentsOptions): OpenAgent {
   let savedRules: Promise<SavedRules> | undefined;
   let orphansEnded: Promise<unknown> | undefined;
-  return async (place) => {
+  return async (context) => {
     // Must finish before a pod reports how its last calls ended.
     await (orphansEnded ??= endOrphanedCommands(options.dataPaths));
-    return openAgent(options, place, await (savedRules ??= SavedRules.open(options.dataPaths.rulesFile)));
+    return openAgent(options, context, await (savedRules ??= SavedRules.open(options.dataPaths.rulesFile)));
   };
 }
 
 async function openAgent(
   options: AgentsOptions,
-  { podId, cwd, todos, settings }: Workplace,
+  { podId, cwd, todos, settings }: AgentContext,
   savedRules: SavedRules,
 ): Promise<Agent> {
   const { config, env, dataPaths, version } = options;
@@ -155,7 +155,7 @@ async function openAgent(
     protectedPaths,
     fileFacts: fileFactsFor(toolEnv),
     scope,
-    surroundings: (callId, policy) => ({
+    toolContext: (callId, policy) => ({
       env: toolEnv,
       scratch: outputs,
       sandbox: sandboxes?.around(

@@ -22,7 +22,9 @@ export async function configuredAgents({ env, model, offline = false }: Configur
   const { config } = await readConfig(dataPaths);
   const models = new ModelAccess({ env, config, dataPaths, offline, reference: model });
   // Tools and servers are loaded with the first agent, not with the program.
-  const agents: OpenAgent = async (place) =>
-    (await import('./agents.ts')).agentsFrom({ env, config, dataPaths, models, version: 'embedded' })(place);
+  const agents: OpenAgent = async (context) =>
+    (await import('./agents.ts')).agentsFrom({ env, config, dataPaths, models, version: 'embedded' })(
+      context,
+    );
   return { agents, close: () => models.close() };
 }

@@ -14,10 +14,10 @@ const LONGEST = 100_000;
 
 /** Reads the project's instructions. Links out of the project are not followed: a repository could otherwise send any file to the model. */
 export async function readInstructions(cwd: string): Promise<readonly Instructions[]> {
-  const [here, place] = await Promise.all([fileFacts.realPath(cwd), fileFacts.realPath(join(cwd, FILE))]);
-  if (!('real' in here) || !('real' in place) || !isInside(here.real, place.real) || isSecret(place.real))
+  const [here, file] = await Promise.all([fileFacts.realPath(cwd), fileFacts.realPath(join(cwd, FILE))]);
+  if (!('real' in here) || !('real' in file) || !isInside(here.real, file.real) || isSecret(file.real))
     return [];
-  const text = await readFile(place.real, 'utf8').catch((thrown: unknown) => {
+  const text = await readFile(file.real, 'utf8').catch((thrown: unknown) => {
     if (systemCodeOf(thrown) === 'ENOENT') return '';
     throw new PolypodError('denied', `cannot read ${FILE}: ${messageOf(thrown)}`, { cause: thrown });
   });

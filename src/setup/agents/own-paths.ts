@@ -84,7 +84,7 @@ function keyFiles(
   );
   return [
     ...accounts.flatMap(({ key }) =>
-      key !== undefined && 'place' in key && isAbsolute(key.place) ? [key.place] : [],
+      key !== undefined && 'source' in key && isAbsolute(key.source) ? [key.source] : [],
     ),
     ...named.map((path) =>
       resolve(dirname(dataPaths.configFile), path.replace(/^~(?=\/|$)/, dataPaths.home)),

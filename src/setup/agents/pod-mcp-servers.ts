@@ -9,16 +9,16 @@ type ClientServers = Pick<PodSettings, 'mcpConfig' | 'mcpContext'>;
 /** The MCP servers of one pod: those of the configuration and those that a client added. */
 export class PodMcpServers {
   readonly #configured: readonly McpServerSpec[];
-  readonly #surroundings: McpHostContext;
+  readonly #context: McpHostContext;
   #clientServers = '';
   /** Made when somebody wants their tools, if there are any. */
   #servers: McpServers | undefined;
   /** Pending closes of replaced servers, which `close` waits for. */
   readonly #closing = new Set<Promise<void>>();
 
-  constructor(configured: readonly McpServerSpec[], surroundings: McpHostContext) {
+  constructor(configured: readonly McpServerSpec[], context: McpHostContext) {
     this.#configured = configured;
-    this.#surroundings = surroundings;
+    this.#context = context;
   }
 
   /** The tools of all servers. Changed settings of the client replace its previous servers. */
@@ -38,7 +38,7 @@ export class PodMcpServers {
     const before = this.#servers;
     const text = JSON.stringify([clientServers.mcpConfig, clientServers.mcpContext]);
     if (before !== undefined && text === this.#clientServers) return before;
-    const servers = new mcp.McpServers(this.#specs(clientServers, mcp), this.#surroundings);
+    const servers = new mcp.McpServers(this.#specs(clientServers, mcp), this.#context);
     [this.#servers, this.#clientServers] = [servers, text];
     if (before !== undefined) {
       const closing = before.close().finally(() => this.#closing.delete(closing));

@@ -18,7 +18,7 @@ export interface Config {
   readonly sandbox: SandboxSettings;
   readonly mcpServers: readonly McpServerSpec[];
   /** Text that the model must not write: an answer that matches is cancelled and restarted. */
-  readonly streamRules: readonly StatedStreamRule[];
+  readonly streamRules: readonly RawStreamRule[];
   readonly daemon: DaemonSettings;
   readonly log: { readonly level?: LogLevel };
 }
@@ -44,7 +44,7 @@ export interface DaemonSettings {
 }
 
 /** A stream rule as the configuration file states it. */
-export type StatedStreamRule = Omit<StreamRule, 'path'>;
+export type RawStreamRule = Omit<StreamRule, 'path'>;
 
 /** The configured permissions of agents; the command line can override them. */
 export interface Permissions {

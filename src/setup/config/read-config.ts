@@ -163,11 +163,11 @@ async function keySource(
   { file, home }: AccountContext,
 ): Promise<KeySource | undefined> {
   if (key_env !== undefined) return { env: key_env };
-  if (key !== undefined) return { text: key, place: `accounts.${name}.key in ${file}` };
+  if (key !== undefined) return { text: key, source: `accounts.${name}.key in ${file}` };
   if (key_file === undefined) return undefined;
   const path = resolve(dirname(file), key_file.replace(/^~(?=\/|$)/, home));
   try {
-    return { text: await readFile(path, 'utf8'), place: path };
+    return { text: await readFile(path, 'utf8'), source: path };
   } catch (thrown) {
     // Reported when the account is used: a missing key file must not make the other accounts unusable.
     return { unavailable: `the file of accounts.${name}.key_file cannot be read: ${messageOf(thrown)}` };

@@ -12,18 +12,18 @@ export interface YamlFile {
 export function parseYaml(text: string, file: string): YamlFile {
   const lineCounter = new LineCounter();
   const document = parseText(text, file, lineCounter);
-  const place = (offset: number) => {
+  const position = (offset: number) => {
     const { line, col } = lineCounter.linePos(offset);
     return `${file}:${line}:${col}`;
   };
   const syntaxErrors = [...document.errors, ...document.warnings];
   if (syntaxErrors.length > 0)
     throw invalidFile(
-      syntaxErrors.map(({ pos, message }) => `${place(pos[0])}: ${syntaxErrorText(message)}`),
+      syntaxErrors.map(({ pos, message }) => `${position(pos[0])}: ${syntaxErrorText(message)}`),
     );
   return {
     value: toValue(document, file),
-    location: (problem) => place(findOffset(document, problem)),
+    location: (problem) => position(findOffset(document, problem)),
   };
 }
 
@@ -59,8 +59,8 @@ export function readShape<T>(yaml: YamlFile, expected: shape.Shape<T>): T {
   throw invalidFile(problems.map((problem) => problemMessage(problem, yaml.location(problem))));
 }
 
-function problemMessage({ path, text }: shape.Problem, place: string): string {
-  return `${place}: ${path.length === 0 ? 'the file' : path.join('.')} ${text}`;
+function problemMessage({ path, text }: shape.Problem, position: string): string {
+  return `${position}: ${path.length === 0 ? 'the file' : path.join('.')} ${text}`;
 }
 
 function invalidFile(messages: readonly string[]): PolypodError {

@@ -1,6 +1,6 @@
 import { type Line, paintLine, UNCOLOURED } from '../style.ts';
 import type { Size } from './frame.ts';
-import type { ScreenOutput, Surface } from './screen.ts';
+import type { ScreenOutput, OutputTarget } from './screen.ts';
 
 /** Returns whether output must be plain lines: for a pipe, a simple terminal, or by configuration. */
 export function wantsPlain(
@@ -15,7 +15,7 @@ export function wantsPlain(
 }
 
 /** Prints finished lines as plain text without a live area, for pipes and simple terminals. */
-export class PlainSurface implements Surface {
+export class PlainOutput implements OutputTarget {
   readonly #output: Pick<ScreenOutput, 'write' | 'columns' | 'rows'>;
 
   constructor(output: Pick<ScreenOutput, 'write' | 'columns' | 'rows'>) {

@@ -4,7 +4,7 @@ import type { LiveArea } from './live.ts';
 import type { Timer } from './timer.ts';
 
 /** The target of output lines, interactive or not. */
-export interface Surface {
+export interface OutputTarget {
   /** Prints lines that do not change any more. */
   print(lines: readonly Line[]): void;
   /** Notifies the surface that the result of `draw` has changed. */
@@ -26,7 +26,7 @@ export interface ScreenOptions {
   readonly paint: Paint;
   readonly timer: Timer;
   /** Returns the current live area; with `againMs` it is redrawn after that time, as for a spinner. */
-  readonly draw: (size: Size) => LiveArea & { readonly againMs?: number | undefined };
+  readonly draw: (size: Size) => LiveArea & { readonly redrawAfterMs?: number | undefined };
 }
 
 /** The minimum time between two paints: changes in between are shown together. */
@@ -42,7 +42,7 @@ const SETTLE_MS = 300;
  * Prints finished lines that scroll into the terminal's scrollback, and repaints the changed parts of a live
  * area below them.
  */
-export class Screen implements Surface {
+export class Screen implements OutputTarget {
   readonly #options: ScreenOptions;
   #shown: ScreenState = EMPTY_SCREEN;
   #finished: Line[] = [];
@@ -127,9 +127,9 @@ export class Screen implements Surface {
   #paint(): void {
     this.#planned = undefined;
     this.#paintedAt = this.#options.timer.now();
-    const { againMs, ...live } = this.#options.draw(this.size);
-    this.#show(live, againMs !== undefined);
-    if (againMs !== undefined) this.#schedule(againMs);
+    const { redrawAfterMs, ...live } = this.#options.draw(this.size);
+    this.#show(live, redrawAfterMs !== undefined);
+    if (redrawAfterMs !== undefined) this.#schedule(redrawAfterMs);
   }
 
   #show(live: LiveArea, isMoving: boolean): void {

@@ -85,7 +85,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
     output.write(LEAVE);
     input.setRawMode?.(false);
   };
-  const goOn = (): void => {
+  const continueSession = (): void => {
     enter();
     onContinue();
   };
@@ -98,7 +98,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
   };
   const listeners = [
     ['exit', leave],
-    ['SIGCONT', goOn],
+    ['SIGCONT', continueSession],
     ['SIGTERM', ended('SIGTERM')],
     ['SIGHUP', ended('SIGHUP')],
   ] as const;

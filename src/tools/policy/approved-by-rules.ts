@@ -1,5 +1,5 @@
 import { findings } from './judge.ts';
-import type { Call } from './judged.ts';
+import type { Call } from './judged-access.ts';
 import type { Policy } from './policy.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { escapeExpression } from './glob.ts';
-import type { JudgedStep } from './judged.ts';
+import type { JudgedStep } from './judged-access.ts';
 import type { Word } from './shell/lexer.ts';
 import { looseWords } from './shell/loose-words.ts';
 import { parseScript } from './shell/parser.ts';

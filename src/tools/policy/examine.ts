@@ -5,14 +5,14 @@ import { hasNoSecrets, isJudgedByContent } from './credentials.ts';
 import { keepsExecutedParts } from './executed-fields.ts';
 import type { FileFacts } from './file-facts.ts';
 import type {
-  Judged,
+  JudgedAccess,
   JudgedCommand,
   JudgedGit,
   JudgedPath,
   JudgedStep,
   KnownContent,
-  Touched,
-} from './judged.ts';
+  TouchedFile,
+} from './judged-access.ts';
 import type { Program } from './shell/program.ts';
 import type { PathLocation } from './real-path.ts';
 import type { Repository } from './git/repository.ts';
@@ -21,11 +21,14 @@ import { type Named, type Step, scriptSteps } from './shell/script-steps.ts';
 import { expandWildcards, findNotable } from './survey.ts';
 
 /** Resolves every path of a call, so that judging it needs no file system. */
-export async function examine(access: readonly Access[], fileFacts: FileFacts): Promise<readonly Judged[]> {
+export async function examine(
+  access: readonly Access[],
+  fileFacts: FileFacts,
+): Promise<readonly JudgedAccess[]> {
   return await Promise.all(access.map((entry) => examineAccess(entry, fileFacts)));
 }
 
-async function examineAccess(access: Access, fileFacts: FileFacts): Promise<Judged> {
+async function examineAccess(access: Access, fileFacts: FileFacts): Promise<JudgedAccess> {
   if (access.type === 'command') return await examineCommand(access.command, access.cwd, fileFacts);
   if (access.type === 'foreign') return access;
   const location = await fileFacts.realPath(access.path);
@@ -95,7 +98,7 @@ function cacheAnswers<Args extends readonly string[], Answer>(
 }
 
 async function examineStep(step: Step, fileFacts: FileFacts): Promise<JudgedStep> {
-  const touched: Touched[] = [];
+  const touched: TouchedFile[] = [];
   for (const named of step.named) touched.push(...(await touchedFiles(named, fileFacts)));
   const isReading = step.unknown === undefined && step.hazard === undefined;
   const programs = isReading ? await findPrograms(step, fileFacts) : [];
@@ -170,7 +173,7 @@ const VERSION_FILES =
 interface ExaminedStep {
   readonly found: JudgedGit | undefined;
   readonly doubt?: string | undefined;
-  readonly touched: readonly Touched[];
+  readonly touched: readonly TouchedFile[];
 }
 
 /** Returns which repositories a git command would use, and what it would show of them. */
@@ -185,7 +188,7 @@ async function examineGit(
   if (git.kind !== 'system')
     return { found: undefined, doubt: `${git.path} is not installed with the system`, touched: [] };
   const locations: { directory: string; repository: Repository | undefined }[] = [];
-  const touched: Touched[] = [];
+  const touched: TouchedFile[] = [];
   for (const stated of directories) {
     const location = await fileFacts.realPath(stated);
     if ('problem' in location) return { found: undefined, doubt: location.problem, touched: [] };
@@ -203,16 +206,16 @@ async function repositoryReads(
   { top, gitDirectory, commonDirectory, isLinkedWorktree, tracked }: Repository,
   shows: 'contents' | 'names',
   fileFacts: FileFacts,
-): Promise<readonly Touched[]> {
+): Promise<readonly TouchedFile[]> {
   const directories = isLinkedWorktree ? [top] : [top, gitDirectory, commonDirectory];
   const read = { access: 'read', byShell: false } as const;
   const secrets = shows === 'contents' ? tracked.map((name) => `${top}/${name}`).filter(isSecret) : [];
   return [
     ...[...new Set(directories)].map(
-      (path): Touched => ({ ...read, many: false, shown: false, path, location: { real: path } }),
+      (path): TouchedFile => ({ ...read, many: false, shown: false, path, location: { real: path } }),
     ),
     ...(await Promise.all(
-      secrets.map(async (path): Promise<Touched> => {
+      secrets.map(async (path): Promise<TouchedFile> => {
         const location = await fileFacts.realPath(path);
         const content = await knownContent(path, location, fileFacts);
         return { ...read, many: true, shown: true, path, location, ...withoutUndefined({ content }) };
@@ -221,10 +224,10 @@ async function repositoryReads(
   ];
 }
 
-async function touchedFiles(named: Named, fileFacts: FileFacts): Promise<readonly Touched[]> {
+async function touchedFiles(named: Named, fileFacts: FileFacts): Promise<readonly TouchedFile[]> {
   const { access, byShell, path, shown } = named;
   const hasWildcard = named.wild.length > 0;
-  const touch = async (current: string, location: PathLocation): Promise<Touched> => {
+  const touch = async (current: string, location: PathLocation): Promise<TouchedFile> => {
     const content = await touchedContent(named, current, location, fileFacts);
     return {
       access,
@@ -239,7 +242,7 @@ async function touchedFiles(named: Named, fileFacts: FileFacts): Promise<readonl
   };
   const found = hasWildcard ? await expandWildcards(path, named.wild, fileFacts) : { paths: [path] };
   if ('problem' in found) return [await touch(path, found)];
-  const touched: Touched[] = [];
+  const touched: TouchedFile[] = [];
   for (const match of found.paths) {
     touched.push(await touch(match, flagProblem(match, named) ?? (await fileFacts.realPath(match))));
     if (named.below === false) continue;

@@ -3,7 +3,7 @@ import type { ToolContext } from '../tool.ts';
 import { keepsExecutedParts } from './executed-fields.ts';
 import { fileFacts } from './file-facts.ts';
 import { judge } from './judge.ts';
-import type { Call } from './judged.ts';
+import type { Call } from './judged-access.ts';
 import type { Policy } from './policy.ts';
 import type { RealPath } from './real-path.ts';
 import { isInside } from './scope.ts';

@@ -3,11 +3,11 @@ import { reconfiguringSubcommand } from './git/git-recording.ts';
 import { judgePath, judgeSensitive, fileLabel } from './judge-path.ts';
 import { looseWords } from './shell/loose-words.ts';
 import { mayWrite } from './scope.ts';
-import type { JudgedCommand, JudgedStep, Touched } from './judged.ts';
+import type { JudgedCommand, JudgedStep, TouchedFile } from './judged-access.ts';
 import { type Policy, ruleVerdict, type Verdict, verdict } from './policy.ts';
 import { decidingRule, type Part, type Rule } from './rule.ts';
 
-type File = Pick<Touched, 'path' | 'location' | 'pattern'>;
+type File = Pick<TouchedFile, 'path' | 'location' | 'pattern'>;
 
 /** The verdict on one part of a call, and the part: a user's answer may apply to it alone. */
 export interface Finding {
@@ -153,7 +153,7 @@ function allowReadOnly(commandText: string): Verdict {
 }
 
 /** Judges a file that the command will read or write for certain. */
-function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Verdict {
+function judgeNamed(part: Part & { readonly file: TouchedFile }, policy: Policy): Verdict {
   const { location, access, shown: commandText } = part.file;
   const isWritten = access === 'write';
   if (!('problem' in location) || (isWritten && policy.mode === 'read-only')) {
@@ -167,7 +167,7 @@ function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Ve
 }
 
 /** Judges a file that the command may use in unknown ways: only rules and secrets matter. */
-function judgeMention(part: Part & { readonly file: File & Partial<Touched> }, policy: Policy): Verdict {
+function judgeMention(part: Part & { readonly file: File & Partial<TouchedFile> }, policy: Policy): Verdict {
   const { file } = part;
   const rule = decidingRule(part, policy.rules, policy.scope);
   if (rule !== undefined && rule.action !== 'auto') return ruleVerdict(rule, fileLabel(file));

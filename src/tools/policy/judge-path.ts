@@ -1,5 +1,5 @@
 import { isJudgedByContent } from './credentials.ts';
-import type { Touched } from './judged.ts';
+import type { TouchedFile } from './judged-access.ts';
 import { type Policy, ruleVerdict, type Verdict, verdict } from './policy.ts';
 import { decidingRule, type Part } from './rule.ts';
 import { isPartlyExecuted } from './executed-fields.ts';
@@ -7,7 +7,7 @@ import { isInside, mayRead, mayWrite, type Scope } from './scope.ts';
 import { isSecret } from './secret-files.ts';
 import { isStartupFile } from './startup-files.ts';
 
-type File = Pick<Touched, 'path' | 'location' | 'content' | 'pattern'>;
+type File = Pick<TouchedFile, 'path' | 'location' | 'content' | 'pattern'>;
 
 /** Judges whether a file may be read or written. `part` is the part of the call that accesses it. */
 export function judgePath(

@@ -1,6 +1,6 @@
 import { fileFinding, type Finding, judgeCommand } from './judge-command.ts';
 import { judgePath } from './judge-path.ts';
-import type { Call, Judged } from './judged.ts';
+import type { Call, JudgedAccess } from './judged-access.ts';
 import { type Policy, ruleVerdict, type Verdict, verdict } from './policy.ts';
 import { decidingRule } from './rule.ts';
 
@@ -32,7 +32,7 @@ export function findings(call: Call, policy: Policy): readonly Finding[] {
   return call.access.flatMap((access) => judgeAccess(call.tool, access, policy));
 }
 
-function judgeAccess(tool: string, access: Judged, policy: Policy): readonly Finding[] {
+function judgeAccess(tool: string, access: JudgedAccess, policy: Policy): readonly Finding[] {
   if (access.type === 'command') return judgeCommand(tool, access, policy);
   if (access.type === 'foreign')
     return [{ verdict: judgeForeign(tool, access.readOnly, policy), about: { type: 'tool' } }];

@@ -2,7 +2,7 @@ import { matchesExactly } from './command-pattern.ts';
 import { literalGlob } from './glob.ts';
 import { findings, judge } from './judge.ts';
 import type { Finding } from './judge-command.ts';
-import type { Call, JudgedStep } from './judged.ts';
+import type { Call, JudgedStep } from './judged-access.ts';
 import type { Policy } from './policy.ts';
 import type { Rule } from './rule.ts';
 

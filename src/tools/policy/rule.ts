@@ -1,5 +1,5 @@
 import { globExpression } from './glob.ts';
-import type { JudgedStep, Touched } from './judged.ts';
+import type { JudgedStep, TouchedFile } from './judged-access.ts';
 import { mayMatch, mayMatchText, matchesExactly } from './command-pattern.ts';
 import { mayRead, type Scope } from './scope.ts';
 
@@ -30,7 +30,7 @@ export interface Part {
   readonly tool: string;
   /** The program, or its text if it is unknown. */
   readonly step?: JudgedStep | { readonly text: string };
-  readonly file?: Pick<Touched, 'path' | 'location'>;
+  readonly file?: Pick<TouchedFile, 'path' | 'location'>;
 }
 
 /**

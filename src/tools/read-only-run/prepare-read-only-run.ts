@@ -4,7 +4,7 @@ import {
   examine,
   type FileFacts,
   judge,
-  type Judged,
+  type JudgedAccess,
   type JudgedGit,
   mayWrite,
   type Policy,
@@ -50,7 +50,7 @@ export function prepareReadOnlyRun(
   };
 }
 
-function gitUses(command: Judged): readonly JudgedGit[] {
+function gitUses(command: JudgedAccess): readonly JudgedGit[] {
   if (command.type !== 'command' || 'opaque' in command.content) return [];
   return command.content.steps.flatMap(({ git }) => git ?? []);
 }

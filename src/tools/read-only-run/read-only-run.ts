@@ -52,7 +52,7 @@ export async function readOnlyRun({
   const directory = await makeDirectory(scratch);
   const close = (): Promise<void> => rm(directory, { recursive: true, force: true });
   try {
-    await placeShim(directory, git, env);
+    await writeShim(directory, git, env);
   } catch (thrown) {
     await close();
     throw thrown;
@@ -75,7 +75,7 @@ async function makeDirectory(scratch: string): Promise<string> {
   throw new PolypodError('denied', `Git cannot run without approval: ${scratch} has a colon in its path.`);
 }
 
-async function placeShim(
+async function writeShim(
   directory: string,
   { program, found, none }: ExaminedGit,
   env: Readonly<Record<string, string>>,

@@ -58,21 +58,21 @@ interface Canaries {
  * to check there.
  */
 function scriptFor({ socket, port, namespaces }: Canaries): string {
-  const say = (text: string) => `echo '${text}'`;
+  const echo = (text: string) => `echo '${text}'`;
   return [
-    `[ -e '${socket.replaceAll("'", "'\\''")}' ] && ${say('a socket of the host is visible')}`,
-    `[ -d /proc/${process.pid}/root ] && grep -qs "^NSpid:.*[[:space:]]${process.pid}$" /proc/${process.pid}/status && [ "$(readlink /proc/self/ns/pid)" = '${namespaces[0] ?? ''}' ] && ${say('processes of the host are visible')}`,
-    '[ -w /proc/sys/kernel/hostname ] && ' + say('kernel settings are writable'),
+    `[ -e '${socket.replaceAll("'", "'\\''")}' ] && ${echo('a socket of the host is visible')}`,
+    `[ -d /proc/${process.pid}/root ] && grep -qs "^NSpid:.*[[:space:]]${process.pid}$" /proc/${process.pid}/status && [ "$(readlink /proc/self/ns/pid)" = '${namespaces[0] ?? ''}' ] && ${echo('processes of the host are visible')}`,
+    '[ -w /proc/sys/kernel/hostname ] && ' + echo('kernel settings are writable'),
     ...namespaces.map(
       (name) =>
-        `[ "$(readlink /proc/self/ns/${name.split(':')[0] ?? ''} 2>/dev/null)" = '${name}' ] && ${say(`it shares the ${name.split(':')[0] ?? ''} namespace of the host`)}`,
+        `[ "$(readlink /proc/self/ns/${name.split(':')[0] ?? ''} 2>/dev/null)" = '${name}' ] && ${echo(`it shares the ${name.split(':')[0] ?? ''} namespace of the host`)}`,
     ),
     'if [ -r /proc/self/status ]; then',
-    `grep -qs "^CapEff:[[:space:]]*0*$" /proc/self/status || ${say('it has capabilities')}`,
-    `grep -qs "^NoNewPrivs:[[:space:]]*1$" /proc/self/status || ${say('it can gain rights')}`,
+    `grep -qs "^CapEff:[[:space:]]*0*$" /proc/self/status || ${echo('it has capabilities')}`,
+    `grep -qs "^NoNewPrivs:[[:space:]]*1$" /proc/self/status || ${echo('it can gain rights')}`,
     'fi',
-    `[ -r /etc/shadow ] && ${say('/etc/shadow is readable')}`,
-    `[ -n "$BASH_VERSION" ] && (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null && ${say('it reaches the network')}`,
+    `[ -r /etc/shadow ] && ${echo('/etc/shadow is readable')}`,
+    `[ -n "$BASH_VERSION" ] && (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null && ${echo('it reaches the network')}`,
     'echo done',
   ].join('\n');
 }

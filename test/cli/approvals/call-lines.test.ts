@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callGlance, callLines } from '../../../src/cli/output/call-lines.ts';
+import { callPreview, callLines } from '../../../src/cli/output/call-lines.ts';
 import { indentedLines } from '../../../src/cli/output/indented-lines.ts';
 
 const lines = (input: object): readonly string[] =>
@@ -39,7 +39,7 @@ describe('the lines of a call', () => {
 
 describe('a short view of a call', () => {
   const shortLines = (command: string): readonly string[] =>
-    callGlance({ title: 'a title', arguments: JSON.stringify({ command }) }, 'show ID');
+    callPreview({ title: 'a title', arguments: JSON.stringify({ command }) }, 'show ID');
 
   it('shows all of it if it is short enough', () => {
     const command = `${'a'.repeat(2_000)}\nrm -rf important`;

@@ -4,7 +4,7 @@ import { reconnectingWatch } from '../../../src/cli/hosting/reconnecting-watch.t
 import type { PodHandle } from '../../../src/control/index.ts';
 import { ADA, promptCommand, hostFixture } from '../../pod/fixture.ts';
 
-const ENDING = { patienceMs: 30, ending: (id: string) => `${id} is gone: start it again` };
+const ENDING = { giveUpAfterMs: 30, ending: (id: string) => `${id} is gone: start it again` };
 
 /** A pod whose connection breaks after so many messages, each time. */
 function breaking(pod: PodHandle, messages: number): PodHandle {
@@ -72,7 +72,7 @@ describe('a watch that survives broken connections', () => {
     const watching = reconnectingWatch(breaking(await host.create({ cwd }), 1), {
       signal: leave.signal,
       isUp: async () => false,
-      ifLost: { ...ENDING, patienceMs: Number.POSITIVE_INFINITY },
+      ifLost: { ...ENDING, giveUpAfterMs: Number.POSITIVE_INFINITY },
       onConnection: () => leave.abort(),
     });
     await watching.next();

@@ -283,7 +283,7 @@ describe('chooseModel with a reference', () => {
       'no key for work: its file is gone',
     ],
     [
-      { name: 'work', vendor: 'openai', key: { text: '\n', place: '/keys/work' } },
+      { name: 'work', vendor: 'openai', key: { text: '\n', source: '/keys/work' } },
       'no key for work: /keys/work is empty',
     ],
     [
@@ -305,7 +305,7 @@ describe('chooseModel with a reference', () => {
   });
 
   test('trims a key from the configuration', () => {
-    const account: ConfiguredAccount = { name: 'groq', key: { text: ' secret\n', place: 'a file' } };
+    const account: ConfiguredAccount = { name: 'groq', key: { text: ' secret\n', source: 'a file' } };
     const choice = chooseModel({ ...nothing, reference: 'groq/x', configured: [account] });
     expect(choice?.account.apiKey).toBe('secret');
   });

@@ -93,7 +93,7 @@ export function agentsIn(url: string, effects: ToolEffects): OpenAgent {
     sandboxed: false,
     fileFacts,
     scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
-    surroundings: () => ({
+    toolContext: () => ({
       env: { PATH: process.env.PATH ?? '', EFFECTS_FILE: effects.effectsFile },
       scratch: cwd,
       sandbox: undefined,

@@ -87,7 +87,12 @@ describe('the examples of the JSON-RPC 2.0 specification, sent to the HLD door',
   beforeEach(async () => {
     const path = join(scratch(), 'examples.sock');
     const subscriptions = new Subscriptions({ heartbeatMs: 30_000, now: Date.now });
-    const parts = { serve, subscriptions, backlog: new Backlog(DEFAULT_LIMITS, () => {}), onBug: () => {} };
+    const parts = {
+      serve,
+      subscriptions,
+      backlog: new Backlog(DEFAULT_LIMITS, () => {}),
+      onInternalError: () => {},
+    };
     const server = await listenUnix(path, (socket) => void serveLink(socket, parts));
     onTestFinished(() => void server.close());
     client = await Client.open(path);

@@ -10,7 +10,7 @@ import {
   shape,
   stringOf,
 } from '../../../src/base/index.ts';
-import type { Workplace } from '../../../src/pod/index.ts';
+import type { AgentContext } from '../../../src/pod/index.ts';
 import { defineTool, textOutput } from '../../../src/tools/index.ts';
 import { agentsOn, scratch } from '../../pod/fixture.ts';
 import {
@@ -187,7 +187,7 @@ describe('launchSession', () => {
   });
 
   it('passes mcp_config to the agent, as an object or as text; without servers it means none', async () => {
-    const workplaces: Workplace[] = [];
+    const workplaces: AgentContext[] = [];
     const fixture = await hldFixture([textAnswer('one'), textAnswer('two'), textAnswer('three')], {});
     const host = await fixture.reopen({
       directory: scratch(),

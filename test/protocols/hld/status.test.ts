@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorOf, phaseOf, type Standing } from '../../../src/protocols/hld/sessions/status.ts';
+import { errorOf, phaseOf, type PhaseInput } from '../../../src/protocols/hld/sessions/status.ts';
 
 const run = (status: string, message?: string) => ({
   runId: 'r',
@@ -7,7 +7,7 @@ const run = (status: string, message?: string) => ({
   ...(message === undefined ? {} : { message }),
 });
 const notes = (more: object = {}) => ({ hld: { query: 'q', launch: 'l', ...more } });
-const standing = (more: Partial<Standing>): Standing => ({
+const standing = (more: Partial<PhaseInput>): PhaseInput => ({
   state: 'idle',
   queued: 0,
   approvals: [],
@@ -18,7 +18,7 @@ const standing = (more: Partial<Standing>): Standing => ({
 });
 
 describe('the phase of a session', () => {
-  it.each<[string, Partial<Standing>]>([
+  it.each<[string, Partial<PhaseInput>]>([
     ['draft', {}],
     ['discarded', { isClosed: true }],
     ['starting', { queued: 1 }],
@@ -46,7 +46,7 @@ describe('the phase of a session', () => {
     expect(phaseOf(standing(more))).toBe(status);
   });
 
-  it.each<[string, Partial<Standing>]>([
+  it.each<[string, Partial<PhaseInput>]>([
     ['no credit', { lastRun: run('failed', 'no credit') }],
     ['the run ended as failed, and the provider gave no reason', { lastRun: run('failed', ' ') }],
     ['daemon restarted while session was active', { lastRun: run('interrupted') }],

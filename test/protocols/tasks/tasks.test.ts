@@ -162,7 +162,7 @@ describe('submitting a task', () => {
   ] as const)(
     'with agents at %s and the door at %s is permitted %s: %i',
     async (usual, mode, permissionMode, status) => {
-      const tasks = { usualMode: () => usual, ...(mode && { mode }) };
+      const tasks = { defaultMode: () => usual, ...(mode && { mode }) };
       const { client } = await tasksFixture([textAnswer('Hello.')], { tasks });
       const answer = await client().post('/submit_task', task({ context: { permissionMode } }));
       expect(answer.status).toBe(status);

@@ -22,7 +22,7 @@ export interface ApprovalQuestion {
   /** The rule that "always" would save; without it, "always" is not offered. */
   readonly rule: string | undefined;
   /** Why edited arguments are invalid; undefined if they are valid. */
-  readonly complaintAbout: (edited: JsonObject) => string | undefined;
+  readonly findProblem: (edited: JsonObject) => string | undefined;
 }
 
 export type ApprovalAnswer =
@@ -38,10 +38,10 @@ export interface ApprovalState {
   readonly askedAt: number;
   readonly mode: 'choosing' | 'commenting' | 'editing';
   readonly editor: EditorState;
-  readonly complaint: string | undefined;
+  readonly problem: string | undefined;
 }
 
-export interface ApprovalAround {
+export interface ApprovalDialogContext {
   /** The columns of the editor for the comment or the arguments. */
   readonly width: number;
   readonly now: number;
@@ -51,19 +51,23 @@ export interface ApprovalUpdated {
   readonly state: ApprovalState;
   readonly answer: ApprovalAnswer | undefined;
   /** The user wants the complete call printed again. */
-  readonly isToBeShown?: boolean;
+  readonly needsAttention?: boolean;
 }
 
 /** A question can appear while a user types: a letter is an answer only after a pause of this length. */
 export const SETTLE_MS = 400;
 
 export function newApproval(question: ApprovalQuestion, now: number): ApprovalState {
-  return { question, askedAt: now, mode: 'choosing', editor: newEditor(), complaint: undefined };
+  return { question, askedAt: now, mode: 'choosing', editor: newEditor(), problem: undefined };
 }
 
 /** Returns the dialog after a key. */
-export function updateApproval(state: ApprovalState, key: Key, around: ApprovalAround): ApprovalUpdated {
-  if (state.mode === 'choosing') return choosing(state, key, around.now);
+export function updateApproval(
+  state: ApprovalState,
+  key: Key,
+  context: ApprovalDialogContext,
+): ApprovalUpdated {
+  if (state.mode === 'choosing') return choosing(state, key, context.now);
   if (key.type === 'chord' && key.chord === 'escape') return open(newApproval(state.question, state.askedAt));
   if (
     state.mode === 'commenting' &&
@@ -72,9 +76,8 @@ export function updateApproval(state: ApprovalState, key: Key, around: ApprovalA
     state.editor.text.trim() === ''
   )
     return { state, answer: { type: 'deny', comment: '' } };
-  const updated = updateEditor(state.editor, key, { ...NO_HELP, width: around.width });
-  if (updated.event?.type !== 'submit')
-    return open({ ...state, editor: updated.state, complaint: undefined });
+  const updated = updateEditor(state.editor, key, { ...NO_HELP, width: context.width });
+  if (updated.event?.type !== 'submit') return open({ ...state, editor: updated.state, problem: undefined });
   if (state.mode === 'commenting') return { state, answer: { type: 'deny', comment: updated.event.text } };
   return edited(state, updated.event.text);
 }
@@ -102,7 +105,7 @@ function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated 
     case 'n':
       return open({ ...state, mode: 'commenting' });
     case 'v':
-      return { state, answer: undefined, isToBeShown: true };
+      return { state, answer: undefined, needsAttention: true };
     case 'e': {
       const json = JSON.stringify(state.question.arguments, undefined, 2);
       return open({ ...state, mode: 'editing', editor: insert(newEditor(), json) });
@@ -115,11 +118,11 @@ function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated 
 function edited(state: ApprovalState, text: string): ApprovalUpdated {
   const value = tryParse(text);
   if (value === undefined)
-    return open({ ...state, complaint: 'That is not JSON: correct it, or press Esc to go back.' });
+    return open({ ...state, problem: 'That is not JSON: correct it, or press Esc to go back.' });
   if (!isObject(value))
-    return open({ ...state, complaint: 'The arguments have to be a JSON object, as in {"path": "a.txt"}.' });
-  const complaint = state.question.complaintAbout(value);
-  if (complaint !== undefined) return open({ ...state, complaint });
+    return open({ ...state, problem: 'The arguments have to be a JSON object, as in {"path": "a.txt"}.' });
+  const problem = state.question.findProblem(value);
+  if (problem !== undefined) return open({ ...state, problem });
   return { state, answer: { type: 'edited', arguments: value } };
 }
 

@@ -44,11 +44,11 @@ export function renderApproval(
   const prompt = promptOf(state);
   const heading =
     state.mode === 'editing' ? 'The arguments, as JSON' : 'What should it do instead? Enter for nothing';
-  const complaint =
-    state.complaint === undefined ? [] : wrapLine([span(sanitizeLine(state.complaint), RED)], width);
-  const around = staticLive(wrapLine([span(`${heading} · Esc goes back`, DIM)], width));
+  const problem =
+    state.problem === undefined ? [] : wrapLine([span(sanitizeLine(state.problem), RED)], width);
+  const context = staticLive(wrapLine([span(`${heading} · Esc goes back`, DIM)], width));
   const editor = renderEditor(state.editor, { width, rows: Math.max(1, rows - 2), prompt, placeholder: '' });
-  return stackLive([around, editor, staticLive(complaint)]);
+  return stackLive([context, editor, staticLive(problem)]);
 }
 
 /** The columns of that editor, for `updateApproval`. */

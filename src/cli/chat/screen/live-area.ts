@@ -13,7 +13,7 @@ import {
 import { cardLines } from '../view/cards.ts';
 import { activityLine, FRAME_MS, statusLine } from './activity.ts';
 import { textOf } from '../view/answer-steps.ts';
-import { inShort, statusTexts } from './status.ts';
+import { compactCount, statusTexts } from './status.ts';
 import { isBusy, type Running, type View } from '../view/view.ts';
 
 const DIM = { dim: true } as const;
@@ -32,16 +32,16 @@ export interface Area {
   /** The text before the input, such as `> `. */
   readonly prompt: string;
   readonly hint: string | undefined;
-  readonly usualMode: string | undefined;
+  readonly defaultMode: string | undefined;
 }
 
 /** Draws everything below the finished text: the end of the answer, the activity, the input, and the status line. */
 export function chatArea(
-  { view, open, question, editor, prompt, hint, usualMode }: Area,
+  { view, open, question, editor, prompt, hint, defaultMode }: Area,
   { columns, rows }: { readonly columns: number; readonly rows: number },
   now: number,
-): LiveArea & { readonly againMs: number | undefined } {
-  const above = view === undefined ? [] : goingOn(view, columns, now);
+): LiveArea & { readonly redrawAfterMs: number | undefined } {
+  const above = view === undefined ? [] : activityLines(view, columns, now);
   const gap = open.length > 0 && above.length > 0 ? [line('')] : [];
   const input =
     question ??
@@ -54,7 +54,7 @@ export function chatArea(
     });
   const menu = question === undefined ? menuLines(editor, columns, MENU_ROWS) : [];
   const hints = hint === undefined ? [] : [fitLine([span(hint, DIM)], columns)];
-  const foot = view === undefined ? [] : [footLine(view, usualMode, columns)];
+  const foot = view === undefined ? [] : [footLine(view, defaultMode, columns)];
   const isMoving =
     view !== undefined &&
     !view.isAway &&
@@ -65,12 +65,12 @@ export function chatArea(
       input,
       staticLive([...menu, ...hints, ...foot]),
     ]),
-    againMs: isMoving ? FRAME_MS : undefined,
+    redrawAfterMs: isMoving ? FRAME_MS : undefined,
   };
 }
 
 /** The current activity: running calls, the state of the model, and queued messages. */
-function goingOn(view: View, columns: number, now: number): Line[] {
+function activityLines(view: View, columns: number, now: number): Line[] {
   const running = [...view.calls, ...view.shells].flatMap((each) => runningLines(each, columns, now));
   const isCompacting = view.activity === 'summarising the conversation';
   const activity =
@@ -87,8 +87,8 @@ function goingOn(view: View, columns: number, now: number): Line[] {
   return [...running, ...activity, ...queued, ...rest];
 }
 
-function footLine(view: View, usualMode: string | undefined, columns: number): Line {
-  const { left, right } = statusTexts(view, usualMode, columns);
+function footLine(view: View, defaultMode: string | undefined, columns: number): Line {
+  const { left, right } = statusTexts(view, defaultMode, columns);
   return statusLine(left, right, columns);
 }
 
@@ -109,6 +109,6 @@ function activityIn({ activity, since, written, thoughts }: View, columns: numbe
   const [thought] = thoughts.values();
   const text = thought === undefined ? activity : `thinking: ${thought.text.trim().split('\n').at(-1) ?? ''}`;
   // About four characters per token.
-  const notes = written === 0 ? [] : [`~${inShort(Math.ceil(written / 4))} tokens`];
+  const notes = written === 0 ? [] : [`~${compactCount(Math.ceil(written / 4))} tokens`];
   return activityLine({ text, elapsedMs: Math.max(0, now - since), notes }, columns);
 }

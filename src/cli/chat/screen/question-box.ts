@@ -13,7 +13,7 @@ import type { Print } from '../view/print.ts';
 import { questionAbout } from './question.ts';
 
 /** The effect of a key on the question. */
-export interface Pressed {
+export interface KeyEffect {
   /** The question that was shown when the key was pressed, and its answer. */
   readonly answered?: { readonly approvalId: string; readonly answer: ApprovalAnswer };
   readonly prints: readonly Print[];
@@ -23,7 +23,7 @@ export interface Pressed {
 export class QuestionBox {
   #shown: { readonly approval: Approval; readonly state: ApprovalState } | undefined;
   /** The approvals that the user deferred or has just answered. */
-  readonly #putOff = new Set<string>();
+  readonly #postponed = new Set<string>();
   readonly #numbers = new QuestionNumbers();
   /** The approval that was answered here and is not yet settled: the next one waits for it. */
   #sent: string | undefined;
@@ -32,7 +32,7 @@ export class QuestionBox {
   /** The user has cancelled the run, so the withdrawn question needs no notice. */
   #isGivenUp = false;
   /** Input before this time may have been meant for a question that is no longer shown. */
-  #deaf: { readonly until: number; readonly to: 'answers' | 'text' } = { until: 0, to: 'answers' };
+  #ignoring: { readonly until: number; readonly to: 'answers' | 'text' } = { until: 0, to: 'answers' };
 
   get isOpen(): boolean {
     return this.#shown !== undefined;
@@ -44,8 +44,8 @@ export class QuestionBox {
   }
 
   /** Shows the next question, unless the current one is still pending. Returns the prints for it. */
-  pose(open: readonly Approval[], now: number): readonly Print[] {
-    this.#numbers.see(open);
+  show(open: readonly Approval[], now: number): readonly Print[] {
+    this.#numbers.add(open);
     const isOpen = (id: string | undefined): boolean => open.some(({ approvalId }) => approvalId === id);
     if (this.#shown !== undefined) {
       if (isOpen(this.#shown.approval.approvalId)) {
@@ -55,12 +55,12 @@ export class QuestionBox {
       // Another client has decided, or the approval was withdrawn: the current input was meant for it.
       const to = this.#shown.state.mode === 'choosing' ? 'answers' : 'text';
       this.#shown = undefined;
-      if (!this.#isGivenUp) this.#deaf = { until: now + SETTLE_MS, to };
+      if (!this.#isGivenUp) this.#ignoring = { until: now + SETTLE_MS, to };
       this.#isGivenUp = false;
     }
     if (isOpen(this.#sent)) return [];
     this.#sent = undefined;
-    const next = open.find(({ approvalId }) => !this.#putOff.has(approvalId));
+    const next = open.find(({ approvalId }) => !this.#postponed.has(approvalId));
     if (next === undefined) return [];
     const number = this.#numbers.of(next.approvalId);
     this.#shown = { approval: next, state: newApproval(questionAbout(next, number), now) };
@@ -76,17 +76,17 @@ export class QuestionBox {
   }
 
   /** Passes a key to the shown question. An answered question is closed. */
-  press(key: Key, columns: number, now: number): Pressed {
+  press(key: Key, columns: number, now: number): KeyEffect {
     if (this.#shown === undefined) return { prints: [] };
     const { approval, state: before } = this.#shown;
     const { approvalId } = approval;
-    const around = { width: approvalWidth(before, columns), now };
-    const { state, answer, isToBeShown } = updateApproval(before, key, around);
+    const context = { width: approvalWidth(before, columns), now };
+    const { state, answer, needsAttention } = updateApproval(before, key, context);
     this.#shown = answer === undefined ? { approval, state } : undefined;
-    if (isToBeShown === true)
+    if (needsAttention === true)
       return { prints: [{ type: 'question', approval, number: this.#numbers.of(approvalId) }] };
     if (answer === undefined) return { prints: [] };
-    this.#putOff.add(approvalId);
+    this.#postponed.add(approvalId);
     if (answer.type !== 'later') {
       this.#sent = approvalId;
       this.#repeated = key.type === 'chord' ? undefined : { text: key.text, until: now + SETTLE_MS };
@@ -102,11 +102,11 @@ export class QuestionBox {
     const { text, until } = this.#repeated ?? { text: undefined, until: 0 };
     if (now < until && key.type !== 'chord' && key.text === text) return true;
     const isTyped = key.type !== 'chord' || key.chord === 'enter';
-    const { to } = this.#deaf;
-    if (!isTyped || now >= this.#deaf.until) return false;
-    if (to === 'text') this.#deaf = { until: now + SETTLE_MS, to };
-    else if (key.type !== 'chord' && !ANSWER.test(key.text)) this.#deaf = { until: 0, to };
-    return now < this.#deaf.until;
+    const { to } = this.#ignoring;
+    if (!isTyped || now >= this.#ignoring.until) return false;
+    if (to === 'text') this.#ignoring = { until: now + SETTLE_MS, to };
+    else if (key.type !== 'chord' && !ANSWER.test(key.text)) this.#ignoring = { until: 0, to };
+    return now < this.#ignoring.until;
   }
 
   giveUp(): void {
@@ -116,11 +116,11 @@ export class QuestionBox {
   /** Shows the question again after its answer was rejected. */
   reopen(approvalId: string): void {
     if (this.#sent === approvalId) this.#sent = undefined;
-    this.#putOff.delete(approvalId);
+    this.#postponed.delete(approvalId);
   }
 
   reopenAll(): void {
-    this.#putOff.clear();
+    this.#postponed.clear();
   }
 
   draw(width: number, rows: number): LiveArea | undefined {

@@ -21,7 +21,7 @@ export function questionAbout(approval: Approval, number: QuestionNumber = ONLY)
     arguments: input,
     rule: rule && `${ruleInWords(rule)}, in this session`,
     // The policy evaluates edited arguments again and returns a reason if it rejects them.
-    complaintAbout: () => undefined,
+    findProblem: () => undefined,
   };
 }
 

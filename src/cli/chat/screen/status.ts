@@ -4,26 +4,26 @@ import type { View } from '../view/view.ts';
 /** The two sides of the status line, shortened to fit: session and state; context use and cost. */
 export function statusTexts(
   view: View,
-  usualMode: string | undefined,
+  defaultMode: string | undefined,
   columns: number,
 ): { readonly left: string; readonly right: string } {
   const sides = [
-    { left: whereOneIs(view, usualMode, 'full'), right: figures(view, 'full') },
-    { left: whereOneIs(view, usualMode, 'full'), right: figures(view, 'short') },
-    { left: whereOneIs(view, usualMode, 'short'), right: figures(view, 'short') },
+    { left: sessionText(view, defaultMode, 'full'), right: figures(view, 'full') },
+    { left: sessionText(view, defaultMode, 'full'), right: figures(view, 'short') },
+    { left: sessionText(view, defaultMode, 'short'), right: figures(view, 'short') },
   ];
-  const least = { left: whereOneIs(view, usualMode, 'least'), right: figures(view, 'short') };
+  const least = { left: sessionText(view, defaultMode, 'least'), right: figures(view, 'short') };
   return sides.find(({ left, right }) => displayWidth(left) + 2 + displayWidth(right) <= columns) ?? least;
 }
 
 type Length = 'full' | 'short' | 'least';
 
 /** The name of the session, the model, the mode, and the state of the pod. */
-function whereOneIs(view: View, usualMode: string | undefined, length: Length): string {
+function sessionText(view: View, defaultMode: string | undefined, length: Length): string {
   const { settings, model, approvals } = view;
   const state = view.isAway ? 'away' : view.state;
   const { name, thinking } = settings;
-  const mode = settings.mode ?? usualMode;
+  const mode = settings.mode ?? defaultMode;
   return [
     ...(name === undefined || length === 'least' ? [] : [name]),
     length === 'full' ? `${model.provider}/${model.modelId}` : model.modelId,
@@ -37,7 +37,7 @@ function whereOneIs(view: View, usualMode: string | undefined, length: Length): 
 function figures({ contextTokens, contextWindow, totals }: View, length: Length): string {
   const share =
     contextWindow === undefined ? undefined : `${Math.round((100 * contextTokens) / contextWindow)}%`;
-  const tokens = `${inShort(contextTokens)} tokens`;
+  const tokens = `${compactCount(contextTokens)} tokens`;
   const full = share === undefined ? tokens : `${tokens} (${share})`;
   const context = length === 'full' ? full : (share ?? tokens);
   const cost = totals.cost === undefined || totals.cost === 0 ? [] : [dollars(totals.cost)];
@@ -49,7 +49,7 @@ export function dollars(amount: number): string {
 }
 
 /** Formats a count: 950, 1.2k, 34k, 1.2M. */
-export function inShort(count: number): string {
+export function compactCount(count: number): string {
   if (count < 1000) return `${count}`;
   const [amount, unit] = count < 1_000_000 ? [count / 1000, 'k'] : [count / 1_000_000, 'M'];
   return `${amount < 10 ? amount.toFixed(1) : Math.round(amount)}${unit}`;

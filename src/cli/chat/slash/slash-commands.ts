@@ -44,17 +44,17 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'model',
     takes: '[PROVIDER/ID]',
     summary: 'show or change the model',
-    async run(rest, { view, place, handle, say }) {
-      if (rest === '') return say(`${view.model.provider}/${view.model.modelId}`);
-      await handle({ type: 'configure', set: { model: await place.model(rest) } });
+    async run(rest, { view, location, handle, notify }) {
+      if (rest === '') return notify(`${view.model.provider}/${view.model.modelId}`);
+      await handle({ type: 'configure', set: { model: await location.model(rest) } });
     },
   },
   {
     name: 'mode',
     takes: '[MODE]',
     summary: 'show or change the permission mode',
-    async run(rest, { view, place, handle, say }) {
-      if (rest === '') return say(view.settings.mode ?? place.usualMode ?? 'as configured');
+    async run(rest, { view, location, handle, notify }) {
+      if (rest === '') return notify(view.settings.mode ?? location.defaultMode ?? 'as configured');
       await handle({ type: 'configure', set: { mode: oneOf(PERMISSION_MODES, rest, 'mode') } });
     },
   },
@@ -62,8 +62,8 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'thinking',
     takes: '[LEVEL]',
     summary: 'show or change the thinking level',
-    async run(rest, { view, handle, say }) {
-      if (rest === '') return say(view.settings.thinking ?? 'the default of the model');
+    async run(rest, { view, handle, notify }) {
+      if (rest === '') return notify(view.settings.thinking ?? 'the default of the model');
       await handle({ type: 'configure', set: { thinking: oneOf(THINKING_LEVELS, rest, 'thinking') } });
     },
   },
@@ -80,7 +80,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     takes: '[NUMBER]',
     summary: 'return to the point before an earlier prompt',
     async run(rest, context) {
-      const prompts = await context.place.prompts(context.pod.id);
+      const prompts = await context.location.prompts(context.pod.id);
       if (rest === '') return context.list(branchRows(prompts.map(({ text }) => text)));
       const prompt = prompts[Number(rest) - 1];
       if (prompt === undefined)
@@ -93,35 +93,36 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'fork',
     takes: '',
     summary: 'continue in a copy of this session',
-    run: async (_, { place, pod, enter }) => enter(await place.fork(pod.id)),
+    run: async (_, { location, pod, enter }) => enter(await location.fork(pod.id)),
   },
   {
     name: 'new',
     takes: '',
     summary: 'start a new session',
-    run: async (_, { place, enter }) => enter(await place.create()),
+    run: async (_, { location, enter }) => enter(await location.create()),
   },
   {
     name: 'resume',
     takes: 'ID|NAME',
     summary: 'resume another session',
-    async run(rest, { place, enter }) {
+    async run(rest, { location, enter }) {
       if (rest === '') throw new PolypodError('bad-request', 'the session is missing: /sessions lists them');
-      await enter(await place.open(rest));
+      await enter(await location.open(rest));
     },
   },
   {
     name: 'sessions',
     takes: '',
     summary: 'list recent sessions',
-    run: async (_, { place, list }) => list(await sessionRows(place)),
+    run: async (_, { location, list }) => list(await sessionRows(location)),
   },
   {
     name: 'name',
     takes: 'NAME',
     summary: 'name this session',
-    async run(rest, { handle, view, say }) {
-      if (rest === '') return say(view.settings.name ?? 'this session has no name: set one with /name NAME');
+    async run(rest, { handle, view, notify }) {
+      if (rest === '')
+        return notify(view.settings.name ?? 'this session has no name: set one with /name NAME');
       await handle({ type: 'configure', set: { name: rest } });
     },
   },
@@ -166,11 +167,11 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'tools',
     takes: '',
     summary: 'list the available tools',
-    run(_, { view, say }) {
+    run(_, { view, notify }) {
       const { tools, clientTools } = view.settings;
       const own = [...builtinTools.map(({ name }) => name), 'todo'];
       const all = [...own, ...clientTools.map(({ name }) => name)];
-      say(tools === undefined ? `${all.join(', ')}, and those of its MCP servers` : tools.join(', '));
+      notify(tools === undefined ? `${all.join(', ')}, and those of its MCP servers` : tools.join(', '));
     },
   },
   {
@@ -183,9 +184,9 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'copy',
     takes: '',
     summary: 'copy the last answer',
-    run(_, { view, copy, say }) {
-      if (view.answer === '') return say('there is no answer yet');
-      say(copy(view.answer) ? 'copied' : 'cannot copy without a terminal');
+    run(_, { view, copy, notify }) {
+      if (view.answer === '') return notify('there is no answer yet');
+      notify(copy(view.answer) ? 'copied' : 'cannot copy without a terminal');
     },
   },
   {
@@ -221,7 +222,7 @@ function helpRows(): readonly string[] {
   return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
 }
 
-async function exportTo(rest: string, { pod, view, say }: SlashCommandContext): Promise<void> {
+async function exportTo(rest: string, { pod, view, notify }: SlashCommandContext): Promise<void> {
   const name = rest === '' ? `polypod-${pod.id.slice(0, 13)}.md` : rest;
   const path = isAbsolute(name) ? name : join(view.cwd, name);
   try {
@@ -230,7 +231,7 @@ async function exportTo(rest: string, { pod, view, say }: SlashCommandContext): 
     if (systemCodeOf(thrown) !== 'EEXIST') throw thrown;
     throw new PolypodError('conflict', `${path} already exists: choose another file`, { cause: thrown });
   }
-  say(`written to ${path}`);
+  notify(`written to ${path}`);
 }
 
 function oneOf<T extends string>(known: readonly T[], word: string, what: string): T {

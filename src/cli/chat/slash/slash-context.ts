@@ -6,10 +6,10 @@ import type { View } from '../view/view.ts';
 
 /** What a slash command can use. */
 export interface SlashCommandContext {
-  readonly place: PodLocation;
+  readonly location: PodLocation;
   readonly view: View;
   readonly pod: PodHandle;
-  readonly say: (text: string, tone?: NoticeTone) => void;
+  readonly notify: (text: string, tone?: NoticeTone) => void;
   readonly list: (rows: readonly string[]) => void;
   readonly handle: (command: PodCommand) => Promise<Receipt>;
   /** Switches to another session. */

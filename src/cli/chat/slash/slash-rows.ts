@@ -1,7 +1,7 @@
 import { shortIds } from '../../../setup/index.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import type { PodLocation } from '../../hosting/index.ts';
-import { dollars, inShort } from '../screen/status.ts';
+import { dollars, compactCount } from '../screen/status.ts';
 import type { View } from '../view/view.ts';
 
 /** Earlier prompts with the numbers that `/branch` accepts. */
@@ -12,8 +12,8 @@ export function branchRows(texts: readonly string[]): readonly string[] {
 }
 
 /** The most recent sessions with the shortest unique prefixes of their ids. */
-export async function sessionRows(place: PodLocation): Promise<readonly string[]> {
-  const rows = (await place.sessions()).filter(({ archived }) => !archived);
+export async function sessionRows(location: PodLocation): Promise<readonly string[]> {
+  const rows = (await location.sessions()).filter(({ archived }) => !archived);
   const ids = shortIds(rows.map(({ id }) => id));
   const now = new Date();
   return rows.slice(0, 20).map(({ id, name, updatedAt, firstPrompt = '' }) => {
@@ -25,11 +25,11 @@ export async function sessionRows(place: PodLocation): Promise<readonly string[]
 /** The token and cost totals of the conversation. */
 export function costRows({ totals, contextTokens, contextWindow }: View): readonly string[] {
   const { turns, toolCalls, inputTokens, outputTokens, cacheReadInputTokens, cost } = totals;
-  const window = contextWindow === undefined ? '' : ` of ${inShort(contextWindow)}`;
+  const window = contextWindow === undefined ? '' : ` of ${compactCount(contextWindow)}`;
   return [
     `${counted(turns, 'turn')}, ${counted(toolCalls, 'call')}`,
-    `${inShort(inputTokens)} tokens in (${inShort(cacheReadInputTokens)} from the cache), ${inShort(outputTokens)} out`,
-    `${inShort(contextTokens)}${window} tokens in the context`,
+    `${compactCount(inputTokens)} tokens in (${compactCount(cacheReadInputTokens)} from the cache), ${compactCount(outputTokens)} out`,
+    `${compactCount(contextTokens)}${window} tokens in the context`,
     cost === undefined ? 'the cost is unknown' : dollars(cost),
   ];
 }

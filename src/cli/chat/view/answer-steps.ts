@@ -3,7 +3,7 @@ import type { Content } from '../../../llm/index.ts';
 import type { ToolOutput } from '../../../tools/index.ts';
 import type { CallStatus } from '../../../worker/index.ts';
 import type { CardStatus, ToolCard } from './cards.ts';
-import type { Step } from './stepped.ts';
+import type { Step } from './step-result.ts';
 import type { Running } from './view.ts';
 
 /** The steps for the output of the model and its tools. */
@@ -109,14 +109,14 @@ function toolCard(
     title: call?.title ?? name,
     status: CARD_STATUS[status],
     durationMs: call && now - call.startedAt,
-    summary: isTold(name, output, text) ? '' : output.summary,
+    summary: isAlreadyShown(name, output, text) ? '' : output.summary,
     diff,
     output: text,
   };
 }
 
 /** Whether the rest of the card already contains it: the title has the command, the head the duration. */
-function isTold(name: string, { summary, isError }: ToolOutput, text: string): boolean {
+function isAlreadyShown(name: string, { summary, isError }: ToolOutput, text: string): boolean {
   return text !== '' && ((name === 'bash' && !isError) || text.startsWith(summary));
 }
 

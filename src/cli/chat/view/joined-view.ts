@@ -3,13 +3,13 @@ import type { Item, ItemOf } from '../../../llm/index.ts';
 import type { Origin, Snapshot } from '../../../pod/index.ts';
 import { shellTitle, textOf } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
-import type { Stepped } from './stepped.ts';
+import type { StepResult } from './step-result.ts';
 
 /** The number of earlier prompts that are printed, each with the answer to it. */
 const PROMPTS_SHOWN = 4;
 
 /** Creates the view of a pod from a snapshot, and the prints for its recent history. */
-export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
+export function viewFromSnapshot(snapshot: Snapshot, me: Origin, now: number): StepResult {
   const { id, cwd, state, settings, model, items, stats, blocks, tools, shells } = snapshot;
   const texts = blocks.filter(({ blockType }) => blockType === 'text');
   const thoughts = blocks.filter(({ blockType, open }) => blockType === 'thinking' && open);
@@ -49,7 +49,7 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
       compactions: 0,
       decided: new Set(),
       isClosed: false,
-      hasCompany: false,
+      hasOtherClients: false,
       isAway: false,
     },
     prints: [

@@ -4,7 +4,7 @@ import { callName } from '../../output/call-name.ts';
 import type { ToolCard } from './cards.ts';
 import { notice, type Print } from './print.ts';
 
-import { nameAndDoor, otherThan, type Running, type View } from './view.ts';
+import { nameAndDoor, formatOtherOrigin, type Running, type View } from './view.ts';
 
 /** Notices for commands of other clients that cause no event of their own. */
 export const COMMAND_NOTICES: Readonly<Partial<Record<PodCommand['type'], string>>> = {
@@ -52,13 +52,16 @@ export function compacted(result: CompactionResult): Print {
 }
 
 /** Who decided what: `approved: bash npm test`, `ada approved through hld: bash npm test`. */
-export function settled({ me, decided, approvals }: View, event: PodEventOf<'approval-response'>): Print {
+export function decisionPrint(
+  { me, decided, approvals }: View,
+  event: PodEventOf<'approval-response'>,
+): Print {
   const { approvalId, status, by, door, comment, remember, updatedArguments } = event;
   const about = approvals.find((approval) => approval.approvalId === approvalId);
   const call = about === undefined ? '' : `: ${callName(about)}`;
   if (status === 'expired') return notice(`the approval expired${call}`, 'warning');
   if (status === 'cancelled') return notice(`the approval was withdrawn${call}`);
-  const who = decided.has(approvalId) ? otherThan(me, { by, door }) : nameAndDoor({ by, door });
+  const who = decided.has(approvalId) ? formatOtherOrigin(me, { by, door }) : nameAndDoor({ by, door });
   const [name, ...through] = who?.split(' through ') ?? [];
   const verb = `${status}${updatedArguments === undefined ? '' : ' with changed arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
   const text = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
@@ -77,7 +80,7 @@ export function settingsNotices(
   after: PodSettings,
   origin: { readonly by?: string | undefined; readonly door?: string | undefined },
 ): readonly Print[] {
-  const from = otherThan(me, origin);
+  const from = formatOtherOrigin(me, origin);
   return SHOWN.flatMap(([name, valueOf]) => {
     const value = valueOf(after);
     if (value === valueOf(before)) return [];

@@ -15,22 +15,22 @@ import {
   toolUpdate,
 } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
-import { compacted, endOfRun, settled, settingsNotices, COMMAND_NOTICES } from './notices.ts';
-import type { Step, Stepped } from './stepped.ts';
-import { otherThan, type View } from './view.ts';
+import { compacted, endOfRun, decisionPrint, settingsNotices, COMMAND_NOTICES } from './notices.ts';
+import type { Step, StepResult } from './step-result.ts';
+import { formatOtherOrigin, type View } from './view.ts';
 
 /** Reduces an event into the view. */
-export function step(view: View, event: PodEvent, now: number): Stepped {
-  const stepped = stepWith(view, event, now);
-  if (view.hasCompany || !isFromAnotherClient(event, view.me)) return stepped;
-  return { ...stepped, view: { ...stepped.view, hasCompany: true } };
+export function step(view: View, event: PodEvent, now: number): StepResult {
+  const result = stepWith(view, event, now);
+  if (view.hasOtherClients || !isFromAnotherClient(event, view.me)) return result;
+  return { ...result, view: { ...result.view, hasOtherClients: true } };
 }
 
 function stepWith<T extends PodEvent['type']>(
   view: View,
   event: PodEventOf<T> & { readonly type: T },
   now: number,
-): Stepped {
+): StepResult {
   const take: Step<T> = STEPS[event.type];
   const { prints = NOTHING, ...changes } = take(view, event, now);
   return { view: { ...view, ...changes }, prints };
@@ -59,11 +59,11 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   }),
   input: (view, { origin, item, queueId, by, door }) => {
     const queue = view.queue.filter((queued) => queued.queueId !== queueId);
-    const isSaid = item.type === 'message' && item.role === 'user' && origin !== 'continuation';
+    const isUserMessage = item.type === 'message' && item.role === 'user' && origin !== 'continuation';
     // A shell command of the user has its own card.
-    if (!isSaid || origin === 'shell') return { queue };
+    if (!isUserMessage || origin === 'shell') return { queue };
     const images = item.content.filter(({ type }) => type === 'image').length;
-    const from = otherThan(view.me, { by, door });
+    const from = formatOtherOrigin(view.me, { by, door });
     return { queue, prints: [{ type: 'message', text: textOf(item.content), from, images }] };
   },
   'turn-start': () => ({ activity: 'waiting for the model', written: 0, thoughts: new Map() }),
@@ -123,7 +123,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   'approval-response': (view, event) => ({
     approvals: view.approvals.filter(({ approvalId }) => approvalId !== event.approvalId),
     activity: 'working',
-    prints: [settled(view, event)],
+    prints: [decisionPrint(view, event)],
   }),
   settings: (view, { settings, by, door }) => ({
     settings,
@@ -143,7 +143,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     prints: [notice('returned to an earlier point; the later messages stay in the session')],
   }),
   'shell-start': (view, { shellId, command, private: isPrivate, by, door }, now) => {
-    const from = otherThan(view.me, { by, door });
+    const from = formatOtherOrigin(view.me, { by, door });
     const title = shellTitle(command, isPrivate);
     return {
       hasBegun: true,
@@ -167,12 +167,12 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     ],
   }),
   commanded: (view, { command, by, door }) => {
-    const from = otherThan(view.me, { by, door });
-    const wish = COMMAND_NOTICES[command];
-    return from === undefined || wish === undefined ? {} : { prints: [notice(`${wish} by ${from}`)] };
+    const from = formatOtherOrigin(view.me, { by, door });
+    const label = COMMAND_NOTICES[command];
+    return from === undefined || label === undefined ? {} : { prints: [notice(`${label} by ${from}`)] };
   },
   closed: (view, { by, door }) => {
-    const from = otherThan(view.me, { by, door });
+    const from = formatOtherOrigin(view.me, { by, door });
     return {
       isClosed: true,
       prints: [notice(from === undefined ? 'closed' : `closed by ${from}`, 'warning')],

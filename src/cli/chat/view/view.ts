@@ -53,7 +53,7 @@ export interface View {
   /** The approvals that were decided here: another client can have the same user name. */
   readonly decided: ReadonlySet<string>;
   /** Whether another client has acted since the pod is watched: it could also decide approvals. */
-  readonly hasCompany: boolean;
+  readonly hasOtherClients: boolean;
   /** Whether the pod is currently unreachable. */
   readonly isAway: boolean;
 }
@@ -71,7 +71,7 @@ export function isBusy({ state }: Pick<View, 'state'>): boolean {
 const DOORS: Readonly<Record<string, string>> = { control: 'terminal', cli: 'terminal' };
 
 /** Formats another person or program as `ada through hld`; undefined for the local user or an unknown origin. */
-export function otherThan(me: Origin, who: Who): string | undefined {
+export function formatOtherOrigin(me: Origin, who: Who): string | undefined {
   return who.by === me.by && who.door === me.door ? undefined : nameAndDoor(who);
 }
 

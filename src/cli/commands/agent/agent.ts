@@ -32,7 +32,7 @@ Examples:
   polypod agent start --address 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
   polypod agent status --json
   polypod agent stop`,
-  async run({ values, positionals: [action = '', word, ...rest] }, around) {
+  async run({ values, positionals: [action = '', word, ...rest] }, context) {
     if (!ACTIONS.includes(action))
       throw new PolypodError(
         'bad-request',
@@ -44,13 +44,13 @@ Examples:
         `agent ${action} takes ${action === 'list' ? 'no name' : 'one name'}, not "${[word, ...rest].join(' ')}"`,
       );
     if (action !== 'start') refuseStartOptions(action, values);
-    if (action === 'start') return (await import('./start.ts')).start(word, values, around);
-    const dataPaths = dataPathsOf(values, around);
+    if (action === 'start') return (await import('./start.ts')).start(word, values, context);
+    const dataPaths = dataPathsOf(values, context);
     const name = agentName(word) ?? DEFAULT_AGENT;
-    if (action === 'stop') return (await import('./stop.ts')).stop(name, dataPaths, values, around);
-    const { list, status } = await import('./look.ts');
+    if (action === 'stop') return (await import('./stop.ts')).stop(name, dataPaths, values, context);
+    const { list, status } = await import('./inspect.ts');
     return action === 'list'
-      ? list(dataPaths, values.json, around)
-      : status(name, dataPaths, values.json, around);
+      ? list(dataPaths, values.json, context)
+      : status(name, dataPaths, values.json, context);
   },
 });

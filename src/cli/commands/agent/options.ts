@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import type { AgentOrder } from '../../../daemon/index.ts';
 import { AGENT_NAME } from '../../../setup/index.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { Values } from '../../options.ts';
 import { DAEMON_OPTIONS } from '../../hosting/run-daemon.ts';
@@ -62,7 +62,11 @@ export function refuseStartOptions(action: string, values: AgentValues): void {
 }
 
 /** Reads the agent from the command line and the environment. Paths are made absolute, because another process may read them. */
-export function orderFrom(name: string | undefined, values: AgentValues, { env }: Surroundings): AgentOrder {
+export function orderFrom(
+  name: string | undefined,
+  values: AgentValues,
+  { env }: CommandContext,
+): AgentOrder {
   const { 'tls-cert': cert, 'tls-key': key, 'client-ca': clientCa, mode } = values;
   if ((cert === undefined) !== (key === undefined))
     throw new PolypodError(

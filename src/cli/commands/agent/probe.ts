@@ -6,7 +6,7 @@ import { connect, type ConnectionOptions } from 'node:tls';
 import { type JsonObject, parseObject, PolypodError } from '../../../base/index.ts';
 import type { AgentRecord } from '../../../daemon/index.ts';
 
-export interface Probed {
+export interface ProbeResult {
   readonly status: number;
   readonly body: JsonObject;
 }
@@ -17,7 +17,7 @@ export function ask(
   path: string,
   key: string | undefined,
   body?: JsonObject,
-): Promise<Probed> {
+): Promise<ProbeResult> {
   const target = new URL(path, url);
   const send = target.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export async function askWhether(
   record: AgentRecord,
   path: string,
   key: string | undefined,
-): Promise<Probed> {
+): Promise<ProbeResult> {
   if (record.clientCertificate !== true) return ask(record, path, key);
   const { hostname, port } = new URL(record.url);
   return new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ import { explainStartFailure, PolypodError } from '../../../base/index.ts';
 import { type AgentRecord, removeAgent, writeAgent } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import { processInstanceId } from '../../../store/index.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { ask } from './probe.ts';
 
 export interface ProgramRequest {
@@ -21,7 +21,7 @@ export interface ProgramRequest {
 export async function startProgram(
   { name, command: [program = '', ...args], url, cwd }: ProgramRequest,
   dataPaths: DataPaths,
-  { env, signal }: Surroundings,
+  { env, signal }: CommandContext,
 ): Promise<AgentRecord> {
   if (await answers(url))
     throw new PolypodError(

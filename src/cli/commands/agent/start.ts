@@ -20,30 +20,30 @@ import {
 } from '../../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../../setup/index.ts';
 import { doors } from '../../../registry.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { dataPathsOf } from '../../args/data-dir.ts';
 import { daemonArguments, startDetached } from '../../hosting/start-daemon.ts';
 import { runDaemon } from '../../hosting/run-daemon.ts';
 import { agentName, type AgentValues, argumentsFor, orderFrom } from './options.ts';
 import { ask, askWhether } from './probe.ts';
 import { startProgram } from './program.ts';
-import { stay } from './stay.ts';
+import { followAgent } from './follow-agent.ts';
 
 /** `polypod agent start`: starts an agent in the running daemon or in a new one. In the foreground it runs until interrupted. */
 export async function start(
   word: string | undefined,
   values: AgentValues,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const dataPaths = dataPathsOf(values, around);
+  const dataPaths = dataPathsOf(values, context);
   const name = agentName(word);
-  const order = orderFrom(name, values, around);
+  const order = orderFrom(name, values, context);
   await existingDirectory(order.cwd);
   const { stated, cwd } = await readAgentSettings(order, dataPaths);
   const called = stated.name ?? DEFAULT_AGENT;
   if (stated.start !== undefined) {
-    const record = await startProgram({ name: called, ...stated.start, cwd }, dataPaths, around);
-    return announce(record, undefined, dataPaths, values, around);
+    const record = await startProgram({ name: called, ...stated.start, cwd }, dataPaths, context);
+    return announce(record, undefined, dataPaths, values, context);
   }
   if (values.prompt !== undefined && stated.tls?.client_ca !== undefined)
     throw new PolypodError(
@@ -54,24 +54,24 @@ export async function start(
   const isInForeground = link === undefined && values.foreground;
   // In the foreground, stderr shows the log with this warning, unless it is quiet.
   if (stated.no_auth === true && (!isInForeground || values.quiet))
-    around.stderr.write(`polypod agent: warning: ${NO_AUTH_WARNING}\n`);
+    context.stderr.write(`polypod agent: warning: ${NO_AUTH_WARNING}\n`);
   if (isInForeground) {
     const more = (): object => ({ agent: readAgent(dataPaths, called) });
-    return runDaemon({ env: around.env, dataPaths, doors, agent: order, more }, values, around);
+    return runDaemon({ env: context.env, dataPaths, doors, agent: order, more }, values, context);
   }
   if (link === undefined) {
     const args = [...argumentsFor(name, order), '--foreground', '--data-dir', dataPaths.dataDirectory];
-    const started = await startDetached('agent start', [...args, ...daemonArguments(values)], around);
-    return 'code' in started ? started.code : announceReady(called, stated, dataPaths, values, around);
+    const started = await startDetached('agent start', [...args, ...daemonArguments(values)], context);
+    return 'code' in started ? started.code : announceReady(called, stated, dataPaths, values, context);
   }
   try {
     if (values.offline || values.sandbox || values['log-level'] !== undefined)
-      around.stderr.write(
+      context.stderr.write(
         'polypod agent: a daemon is up, which --offline, --sandbox and --log-level do not change\n',
       );
     await link.call('agent-start', { ...order, foreground: values.foreground });
-    const code = await announceReady(called, stated, dataPaths, values, around);
-    return values.foreground ? await stay(called, dataPaths, link, around) : code;
+    const code = await announceReady(called, stated, dataPaths, values, context);
+    return values.foreground ? await followAgent(called, dataPaths, link, context) : code;
   } finally {
     link.close();
   }
@@ -82,14 +82,14 @@ async function announceReady(
   stated: Pick<AgentOrder['stated'], 'no_auth'>,
   dataPaths: DataPaths,
   values: AgentValues,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
   const record = readAgent(dataPaths, called);
   if (record === undefined)
     throw new PolypodError('internal', `the agent ${called} has no record of its address`);
   const key = stated.no_auth === true ? undefined : readClientKey(dataPaths);
   await ready(record, key);
-  return announce(record, key, dataPaths, values, around);
+  return announce(record, key, dataPaths, values, context);
 }
 
 /** The daemon has reported that the agent listens; this checks that it answers. */
@@ -115,7 +115,7 @@ async function announce(
   key: string | undefined,
   dataPaths: DataPaths,
   values: AgentValues,
-  { stdout, stderr }: Surroundings,
+  { stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const task = values.prompt === undefined ? undefined : await submit(record, key, values.prompt);
   const keyFile = key === undefined ? undefined : clientKeyFile(dataPaths);

@@ -8,9 +8,9 @@ import {
   removeAgent,
 } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { stopDaemon } from '../stop.ts';
-import { recorded } from './look.ts';
+import { agentRecord } from './inspect.ts';
 import { stopProgram } from './program.ts';
 
 /** `polypod agent stop`: stops an agent, and its process if it has its own. */
@@ -18,10 +18,12 @@ export async function stop(
   name: string,
   dataPaths: DataPaths,
   { json, quiet }: { readonly json: boolean; readonly quiet: boolean },
-  { stdout, stderr }: Surroundings,
+  { stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const isComingBack = readAgent(dataPaths, name) === undefined && isKept(dataPaths, name);
-  const what = isComingBack ? await forget(name, dataPaths) : await end(recorded(name, dataPaths), dataPaths);
+  const what = isComingBack
+    ? await forget(name, dataPaths)
+    : await end(agentRecord(name, dataPaths), dataPaths);
   if (json) stdout.write(`${JSON.stringify({ name, ended: what })}\n`);
   else if (!quiet) stderr.write(`polypod agent: ${name} ${SAY[what]}\n`);
   return EXIT.ok;

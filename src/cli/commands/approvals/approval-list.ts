@@ -2,7 +2,7 @@ import type { WaitingApproval } from '../../../daemon/index.ts';
 import { shortIds } from '../../../setup/index.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
-import { callGlance } from '../../output/call-lines.ts';
+import { callPreview } from '../../output/call-lines.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
 
 /** Renders the pending approvals: a line with id and session each, followed by the call. */
@@ -17,7 +17,7 @@ export function approvalList(
       const { id, session, name, requestedAt, tool } = approval;
       const short = ids.get(id) ?? id;
       const where = name === undefined ? (sessions.get(session) ?? session) : sanitizeLine(name);
-      const lines = callGlance(approval, `polypod approvals show ${short}`);
+      const lines = callPreview(approval, `polypod approvals show ${short}`);
       return [
         `${short}  ${where}  ${relativeTime(requestedAt, now)}  ${sanitizeLine(tool)}`,
         ...indentedLines(lines, columns),

@@ -9,7 +9,7 @@ import { newsLines } from './news-lines.ts';
 import { approvalDetails } from './approval-details.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
 import { currentUserName } from '../../current-user.ts';
-import { EXIT, runnable, type Surroundings } from '../../command.ts';
+import { EXIT, runnable, type CommandContext } from '../../command.ts';
 import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
 import { requireDaemon } from '../../hosting/require-daemon.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -51,19 +51,19 @@ Examples:
   polypod approvals deny 0192f3a4 -m "Not on the main branch."
   polypod approvals --json | jq -r '.[].title'
   polypod approvals watch --json | jq -r 'select(.type == "asked") | .title'`,
-  async run({ values, positionals: [action = 'list', ...words] }, around) {
+  async run({ values, positionals: [action = 'list', ...words] }, context) {
     const decision = LOOKS.has(action) ? undefined : decisionIn(action, words, values.comment);
     if (decision === undefined && values.comment !== undefined)
       throw new PolypodError('bad-request', `${action} takes no --comment; approve and deny do`);
     if (action === 'show') refuseNone(action, words);
     else if (decision === undefined && words.length > 0)
       throw new PolypodError('bad-request', `${action} takes no argument, not "${words.join(' ')}"`);
-    const link = await requireDaemon(dataPathsOf(values, around));
+    const link = await requireDaemon(dataPathsOf(values, context));
     try {
-      if (action === 'watch') await watch(link, values.json, around);
-      else if (action === 'show') show(await waitingIn(link), words, values.json, around);
-      else if (decision === undefined) list(await waitingIn(link), values.json, around);
-      else await decide(link, { words, decision, isJson: values.json }, around);
+      if (action === 'watch') await watch(link, values.json, context);
+      else if (action === 'show') show(await waitingIn(link), words, values.json, context);
+      else if (decision === undefined) list(await waitingIn(link), values.json, context);
+      else await decide(link, { words, decision, isJson: values.json }, context);
       return EXIT.ok;
     } finally {
       link.close();
@@ -104,7 +104,7 @@ function refuseNone(action: string, words: readonly string[]): void {
 function list(
   waiting: readonly WaitingApproval[],
   isJson: boolean,
-  { stdout, stderr }: Pick<Surroundings, 'stdout' | 'stderr'>,
+  { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
 ): void {
   if (isJson) stdout.write(`${JSON.stringify(waiting, null, 2)}\n`);
   else if (waiting.length === 0) stderr.write('there are no pending approvals\n');
@@ -115,16 +115,16 @@ function show(
   waiting: readonly WaitingApproval[],
   words: readonly string[],
   isJson: boolean,
-  { stdout }: Pick<Surroundings, 'stdout'>,
+  { stdout }: Pick<CommandContext, 'stdout'>,
 ): void {
-  const meant = words.map((word) => resolveApproval(waiting, word));
+  const selected = words.map((word) => resolveApproval(waiting, word));
   const style = { now: new Date(), columns: stdout.columns };
-  if (isJson) stdout.write(`${JSON.stringify(meant, null, 2)}\n`);
-  else stdout.write(meant.map((approval) => approvalDetails(approval, style)).join('\n'));
+  if (isJson) stdout.write(`${JSON.stringify(selected, null, 2)}\n`);
+  else stdout.write(selected.map((approval) => approvalDetails(approval, style)).join('\n'));
 }
 
 /** With --json, prints every field; otherwise, what a person needs to decide. */
-async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: Surroundings): Promise<void> {
+async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: CommandContext): Promise<void> {
   for await (const watched of link.stream('watch-approvals', {}, signal)) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
     const news = watched as unknown as ApprovalNews;
@@ -135,22 +135,22 @@ async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: Sur
 async function decide(
   link: ControlLink,
   { words, decision, isJson }: { words: readonly string[]; decision: DecisionRequest; isJson: boolean },
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
   const waiting = await waitingIn(link);
-  const meant = words.map((word) => resolveApproval(waiting, word));
-  for (const approval of meant) {
+  const selected = words.map((word) => resolveApproval(waiting, word));
+  for (const approval of selected) {
     const { id, session, tool, title } = approval;
     if (!isJson && decision.decision === 'approve')
-      around.stderr.write(
-        `polypod: approving ${sanitizeLine(tool)}\n${indentedLines(callLines(approval), around.stdout.columns).join('\n')}\n`,
+      context.stderr.write(
+        `polypod: approving ${sanitizeLine(tool)}\n${indentedLines(callLines(approval), context.stdout.columns).join('\n')}\n`,
       );
     const command = { type: 'decide', approvalId: id, ...decision };
-    await link.call('command', { pod: session, command, by: currentUserName(around) });
-    if (!isJson) around.stderr.write(`polypod: ${DONE[decision.decision]} ${id}: ${sanitizeLine(title)}\n`);
+    await link.call('command', { pod: session, command, by: currentUserName(context) });
+    if (!isJson) context.stderr.write(`polypod: ${DONE[decision.decision]} ${id}: ${sanitizeLine(title)}\n`);
   }
-  const decided = meant.map(({ id, session }) => ({ id, session, ...decision }));
-  if (isJson) around.stdout.write(`${JSON.stringify(decided, null, 2)}\n`);
+  const decided = selected.map(({ id, session }) => ({ id, session, ...decision }));
+  if (isJson) context.stdout.write(`${JSON.stringify(decided, null, 2)}\n`);
 }
 
 async function waitingIn(link: ControlLink): Promise<readonly WaitingApproval[]> {

@@ -1,6 +1,6 @@
 import type { ApprovalNews } from '../../../daemon/index.ts';
 import { sanitizeLine, displayWidth, fitWidth } from '../../../terminal/index.ts';
-import { callGlance } from '../../output/call-lines.ts';
+import { callPreview } from '../../output/call-lines.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
 
 /** Renders a change of an approval: the change, the id, the session and who decided; for a new approval also the call. */
@@ -8,7 +8,7 @@ export function newsLines(news: ApprovalNews, columns: number | undefined): stri
   const { id, name, session, tool, title } = news;
   const where = name ?? session.slice(0, SHORT);
   if (news.type === 'asked') {
-    const call = indentedLines(callGlance(news, `polypod approvals show ${id}`), columns);
+    const call = indentedLines(callPreview(news, `polypod approvals show ${id}`), columns);
     return `${[`${'asked'.padEnd(WORD_WIDTH)} ${id}  ${sanitizeLine(`${where}  ${tool}`)}`, ...call].join('\n')}\n`;
   }
   const about = sanitizeLine(`${where}  ${tool}  ${title}${answerIn(news)}`);

@@ -1,4 +1,4 @@
-import type { Listing, Option, OptionTable, Taken } from '../../options.ts';
+import type { Listing, Option, OptionTable, ArgumentKinds } from '../../options.ts';
 
 /** The parts of a command that a shell completes. */
 export interface Completable {
@@ -6,7 +6,7 @@ export interface Completable {
   readonly summary: string;
   readonly options: OptionTable;
   readonly words: readonly string[];
-  readonly takes: Taken | undefined;
+  readonly takes: ArgumentKinds | undefined;
 }
 
 /** The command that lists completions, each with a description after a tab. */
@@ -49,7 +49,7 @@ complete -o default -F _polypod polypod
 }
 
 /** Completes the subcommands first, then the arguments of the subcommand. */
-function bashArguments(words: readonly string[], takes: Taken | undefined): string {
+function bashArguments(words: readonly string[], takes: ArgumentKinds | undefined): string {
   const adding = (listing: Listing): string => `words="$words ${bashWords(listing)}"`;
   const listings = behind(words, takes);
   if (words.length === 0) return listings.map(([, listing]) => `      ${adding(listing)}\n`).join('');
@@ -100,7 +100,7 @@ if [ "$funcstack[1]" = "_polypod" ]; then _polypod "$@"; else compdef _polypod p
 `;
 }
 
-function zshArguments(words: readonly string[], takes: Taken | undefined): string {
+function zshArguments(words: readonly string[], takes: ArgumentKinds | undefined): string {
   if (takes === undefined) return '*:argument:_files';
   if (typeof takes === 'string') return `*:${takes}:${zshListing(takes)}`;
   const listed = behind(words, takes).map(
@@ -168,7 +168,7 @@ function fishOption(long: string, option: Option): string {
 /** The listing for each subcommand; the empty string is the key of the command itself. */
 function behind(
   words: readonly string[],
-  takes: Taken | undefined,
+  takes: ArgumentKinds | undefined,
 ): readonly (readonly [word: string, listing: Listing])[] {
   if (takes === undefined) return [];
   if (typeof takes !== 'string') return Object.entries(takes);

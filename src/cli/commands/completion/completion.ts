@@ -20,12 +20,12 @@ Examples:
   bash:  echo 'source <(polypod completion bash)' >> ~/.bashrc
   zsh:   polypod completion zsh > ~/.zfunc/_polypod    (with fpath+=~/.zfunc before compinit)
   fish:  polypod completion fish > ~/.config/fish/completions/polypod.fish`,
-    async run({ values, positionals }, around) {
+    async run({ values, positionals }, context) {
       const [shell = ''] = positionals;
       const [, listing] = Object.entries(LISTINGS).find(([name]) => name === shell) ?? [];
       if (listing !== undefined) {
-        const rows = await listing(dataPathsOf(values, around));
-        around.stdout.write(
+        const rows = await listing(dataPathsOf(values, context));
+        context.stdout.write(
           rows.map(([word, about]) => `${word}\t${sanitizeLine(about.replaceAll(/\s+/g, ' '))}\n`).join(''),
         );
         return EXIT.ok;
@@ -43,7 +43,7 @@ Examples:
         const { options, words = [], takes } = await load();
         commands.push({ name, summary, options, words, takes });
       }
-      around.stdout.write(write(commands));
+      context.stdout.write(write(commands));
       return EXIT.ok;
     },
   });

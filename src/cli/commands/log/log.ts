@@ -44,7 +44,7 @@ Examples:
   polypod log verify ~/.pi/agent/sessions/some.jsonl
   polypod log repair --dry-run refactoring
   polypod log repair refactoring`,
-  async run({ values, positionals: [action, ...words] }, around) {
+  async run({ values, positionals: [action, ...words] }, context) {
     if (action === undefined || !ACTIONS.includes(action))
       throw new PolypodError(
         'bad-request',
@@ -56,7 +56,7 @@ Examples:
     if (action === 'verify') {
       refuseRepairOptions(values['dry-run'], values.cwd);
       const { verify } = await import('./verify.ts');
-      return verify(findLogFiles(dataPathsOf(values, around), words), values.json, around);
+      return verify(findLogFiles(dataPathsOf(values, context), words), values.json, context);
     }
     if (words.length === 0)
       throw new PolypodError(
@@ -65,8 +65,8 @@ Examples:
       );
     const { repair } = await import('./repair.ts');
     const cwd = resolve(values.cwd ?? '.');
-    const files = findLogFiles(dataPathsOf(values, around), words);
-    return repair(files, { isJson: values.json, isDryRun: values['dry-run'], cwd }, around);
+    const files = findLogFiles(dataPathsOf(values, context), words);
+    return repair(files, { isJson: values.json, isDryRun: values['dry-run'], cwd }, context);
   },
 });
 

@@ -1,6 +1,6 @@
 import { PolypodError } from '../../../base/index.ts';
 import { type Note, type RepairReport, repairKit } from '../../../pod/sessions.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { LogFile } from './log-files.ts';
 
@@ -15,7 +15,7 @@ export interface RepairRequest {
 export async function repair(
   files: readonly LogFile[],
   { isJson, isDryRun, cwd }: RepairRequest,
-  { stdout }: Surroundings,
+  { stdout }: CommandContext,
 ): Promise<ExitCode> {
   const { repairSession } = await repairKit();
   const reports: RepairReport[] = [];
@@ -43,13 +43,13 @@ function sessions(files: readonly LogFile[]): readonly LogFile[] {
 function inWords({ file, outcome, original, lines, entries, lost, notes }: RepairReport): string {
   const name = sanitizeLine(file);
   if (outcome === 'sound') return `${name}: nothing to repair\n`;
-  const told = notes.map((note) => `  ${line(note)}\n`).join('');
+  const details = notes.map((note) => `  ${line(note)}\n`).join('');
   const sum = `${counted(lines, 'line', 'lines')} read, ${counted(entries, 'entry', 'entries')} kept, ${lost === 0 ? 'nothing is lost' : counted(lost, 'loss', 'losses')}`;
   const end =
     original === undefined
       ? 'nothing was changed; without --dry-run the file is repaired'
       : `the damaged file is kept as ${sanitizeLine(original)}`;
-  return `${name}: ${outcome === 'repaired' ? 'repaired' : 'damaged'}\n${told}  ${sum}\n  ${end}\n`;
+  return `${name}: ${outcome === 'repaired' ? 'repaired' : 'damaged'}\n${details}  ${sum}\n  ${end}\n`;
 }
 
 function line({ kind, line: number, text, offset, bytes }: Note): string {

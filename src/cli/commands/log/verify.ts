@@ -1,7 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import { type Defect, repairKit } from '../../../pod/sessions.ts';
 import { readLines, realFiles } from '../../../store/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { LogFile } from './log-files.ts';
 
@@ -27,7 +27,7 @@ interface BadLine {
 export async function verify(
   files: readonly LogFile[],
   isJson: boolean,
-  { stdout }: Surroundings,
+  { stdout }: CommandContext,
 ): Promise<ExitCode> {
   const verdicts: Verdict[] = [];
   for (const file of files) {

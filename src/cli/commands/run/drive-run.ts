@@ -9,17 +9,17 @@ import { isFromAnotherClient } from '../../hosting/headless-approvals.ts';
 export interface Drive {
   readonly prompt: Omit<PodCommandOf<'prompt'>, 'type'>;
   /** Where the pod is hosted, and the origin of commands from here. */
-  readonly place: Pick<PodLocation, 'me' | 'isUp'>;
+  readonly location: Pick<PodLocation, 'me' | 'isUp'>;
   readonly ask: Ask;
   /** Receives the events of the run, from start to end. */
   readonly show: (events: readonly PodEvent[]) => void;
   /** Prints a notice for the user. */
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
   /** Cancels the run. */
   readonly signal: AbortSignal;
 }
 
-export interface Driven {
+export interface RunResult {
   readonly outcome: RunOutcome;
   /** The snapshot of the pod before the run. */
   readonly before: Snapshot | undefined;
@@ -30,10 +30,10 @@ export interface Driven {
 /** Sends a prompt to a pod, waits for the end of the run and answers its approvals. Reconnects if the daemon restarts. */
 export async function driveRun(
   pod: PodHandle,
-  { prompt, place, ask, show, say, signal }: Drive,
-): Promise<Driven> {
+  { prompt, location, ask, show, report, signal }: Drive,
+): Promise<RunResult> {
   const leave = new AbortController();
-  const questions = new Questions(pod, ask, place.me);
+  const questions = new Questions(pod, ask, location.me);
   let runId: string | undefined;
   let before: Snapshot | undefined;
   let forget = (): void => {};
@@ -42,17 +42,17 @@ export async function driveRun(
   let isAway = false;
   const watching = reconnectingWatch(pod, {
     signal: leave.signal,
-    isUp: place.isUp,
+    isUp: location.isUp,
     ifLost: IF_LOST,
     onConnection: (state) => {
       isAway = state === 'lost';
-      say(isAway ? 'the connection to the daemon is lost: reconnecting' : 'reconnected');
+      report(isAway ? 'the connection to the daemon is lost: reconnecting' : 'reconnected');
     },
   });
   const cancel = (): void => {
     // An unreachable pod cannot be cancelled: only stop watching.
     if (isAway) leave.abort();
-    else void pod.handle({ type: 'cancel' }, place.me).catch(() => {});
+    else void pod.handle({ type: 'cancel' }, location.me).catch(() => {});
   };
   try {
     for await (const watched of watching) {
@@ -66,7 +66,7 @@ export async function driveRun(
           continue;
         }
         before = watched.snapshot;
-        runId = (await pod.handle({ type: 'prompt', ...prompt }, place.me)).runId;
+        runId = (await pod.handle({ type: 'prompt', ...prompt }, location.me)).runId;
         forget = onAbort(signal, cancel);
         continue;
       }
@@ -76,7 +76,7 @@ export async function driveRun(
         if (event.type === 'run-start') isOurs ||= event.runId === runId;
         if (!isOurs) continue;
         ours.push(event);
-        questions.see(event);
+        questions.observe(event);
         if (event.type === 'commanded' && event.command === 'cancel') cancelledBy = event;
         if (event.type === 'run-end' && event.runId === runId) {
           outcome = event.outcome;
@@ -98,7 +98,7 @@ export async function driveRun(
 const LOST: RunOutcome = { status: 'interrupted' };
 
 const IF_LOST: PodLocation['ifLost'] = {
-  patienceMs: 10_000,
+  giveUpAfterMs: 10_000,
   ending: (id) =>
     `the daemon has ended, and the run with it: start it with polypod serve, then resume with polypod run --resume ${id}`,
 };
@@ -117,7 +117,7 @@ class Questions {
     this.#caller = caller;
   }
 
-  see(event: PodEvent): void {
+  observe(event: PodEvent): void {
     this.#isAlone &&= !isFromAnotherClient(event, this.#caller);
     if (event.type === 'approval-request') this.put(event.approval);
     if (event.type === 'approval-response') this.#settled(event.approvalId);

@@ -3,16 +3,16 @@ import { ReadStream } from 'node:tty';
 import { onAbort } from '../../../base/index.ts';
 import type { Approval, PodCommandOf } from '../../../pod/index.ts';
 import { callDetails } from '../../output/call-details.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { callName } from '../../output/call-name.ts';
 import { brush, wantsColour, sanitizeLine } from '../../../terminal/index.ts';
 import { numberText, QuestionNumbers } from '../../output/question-numbers.ts';
-import { RUN_WITHOUT_PERSON } from '../../hosting/headless-approvals.ts';
+import { HEADLESS_RUN } from '../../hosting/headless-approvals.ts';
 
 /** Resolves with the decision; undefined if the approval was settled elsewhere, withdrawn, or left to other clients. */
-export type Ask = (approval: Approval, asking: Asking) => Promise<Decision | undefined>;
+export type Ask = (approval: Approval, asking: PermissionPromptOptions) => Promise<Decision | undefined>;
 
-export interface Asking {
+export interface PermissionPromptOptions {
   /** Aborts when the approval is settled or withdrawn. */
   readonly signal: AbortSignal;
   /** Whether no other client was seen on the pod. */
@@ -42,25 +42,25 @@ export function denyAll({ isForAll, onDenied, onLeft }: Denial): Ask {
     onDenied();
     return {
       decision: 'deny',
-      by: RUN_WITHOUT_PERSON,
+      by: HEADLESS_RUN,
       comment: `${approval.reason} Nobody can be asked in this run: find another way, or say what you need.`,
     };
   };
 }
 
 /** Asks on the terminal, one approval at a time. */
-export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
+export function askOnTerminal(context: CommandContext, makeRoom: () => void): Ask {
   let last: Promise<unknown> = Promise.resolve();
   const open = new Map<string, Approval>();
   const numbers = new QuestionNumbers();
   return (approval, { signal }) => {
     open.set(approval.approvalId, approval);
-    numbers.see([...open.values()]);
+    numbers.add([...open.values()]);
     const answer = last
-      .then(() => askOnce(approval, numberText(numbers.of(approval.approvalId)), around, makeRoom, signal))
+      .then(() => askOnce(approval, numberText(numbers.of(approval.approvalId)), context, makeRoom, signal))
       .finally(() => {
         open.delete(approval.approvalId);
-        numbers.see([...open.values()]);
+        numbers.add([...open.values()]);
       });
     last = answer.catch(() => {});
     return answer;
@@ -70,25 +70,25 @@ export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
 async function askOnce(
   approval: Approval,
   number: string,
-  around: Surroundings,
+  context: CommandContext,
   makeRoom: () => void,
   signal: AbortSignal,
 ): Promise<Decision | undefined> {
   if (signal.aborted) return undefined;
   const { tool, title, reason, rule } = approval;
-  const paint = brush(wantsColour(around.stderr, around.env));
+  const paint = brush(wantsColour(context.stderr, context.env));
   makeRoom();
   // The model wrote this text: it is shown exactly as it would run.
-  around.stderr.write(
+  context.stderr.write(
     `\n${paint.bold(`${number}${sanitizeLine(tool)} wants to run:`)} ${sanitizeLine(title)}\n${callDetails(approval)}  ${paint.dim(sanitizeLine(reason))}\n`,
   );
   const name = sanitizeLine(callName(approval));
   const confirm = (decision: Decision): Decision => {
-    around.stderr.write(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${name}\n`);
+    context.stderr.write(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${name}\n`);
     return decision;
   };
-  await discardTyped(around.stdin, signal);
-  const lines = createInterface({ input: around.stdin, output: around.stderr });
+  await discardTyped(context.stdin, signal);
+  const lines = createInterface({ input: context.stdin, output: context.stderr });
   // Ctrl-C is meant for the program, although readline owns the terminal.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const forget = onAbort(signal, () => lines.close());
@@ -105,12 +105,12 @@ async function askOnce(
     }
   } catch {
     // The input ended, or the approval was settled meanwhile.
-    if (signal.aborted) around.stderr.write(`\ndecided elsewhere, or withdrawn: ${name}\n`);
+    if (signal.aborted) context.stderr.write(`\ndecided elsewhere, or withdrawn: ${name}\n`);
     return signal.aborted
       ? undefined
       : {
           decision: 'deny',
-          by: RUN_WITHOUT_PERSON,
+          by: HEADLESS_RUN,
           comment: 'The input ended before the approval was answered.',
         };
   } finally {
@@ -120,7 +120,7 @@ async function askOnce(
 }
 
 /** Discards what was typed before the question appeared, because it is not an answer to it. */
-async function discardTyped(input: Surroundings['stdin'], signal: AbortSignal): Promise<void> {
+async function discardTyped(input: CommandContext['stdin'], signal: AbortSignal): Promise<void> {
   if (!(input instanceof ReadStream)) return;
   // Without raw mode, the terminal keeps an unfinished line, which would become part of the answer.
   input.setRawMode(true);
@@ -128,17 +128,17 @@ async function discardTyped(input: Surroundings['stdin'], signal: AbortSignal): 
     const end = (): void => {
       clearTimeout(timer);
       forget();
-      input.off('data', heard).pause();
+      input.off('data', onData).pause();
       resolve();
     };
     const timer = setTimeout(end, QUIET_MS);
-    const heard = (typed: Buffer | string): void => {
+    const onData = (typed: Buffer | string): void => {
       timer.refresh();
       // In raw mode, Ctrl-C arrives as a character.
       if (typed.toString().includes('\u0003')) process.kill(process.pid, 'SIGINT');
     };
     const forget = onAbort(signal, end);
-    input.on('data', heard).resume();
+    input.on('data', onData).resume();
   });
   input.setRawMode(false);
 }

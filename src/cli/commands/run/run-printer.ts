@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { PodFact } from '../../../pod/index.ts';
 import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import {
-  type Brush,
+  type TextColors,
   brush,
   colourDiff,
   wantsColour,
@@ -23,9 +23,9 @@ const SUMMARY_WIDTH = 160;
 
 /** Prints a run as it happens: the answer on stdout, tool calls and notices on stderr. */
 export class RunPrinter {
-  readonly #around: Surroundings;
+  readonly #context: CommandContext;
   readonly #quiet: boolean;
-  readonly #paint: Brush;
+  readonly #paint: TextColors;
   readonly #status: StatusLine;
   readonly #isTerminal: boolean;
   readonly #answers: TextStream;
@@ -37,14 +37,14 @@ export class RunPrinter {
   #written = 0;
   #thinking = false;
 
-  constructor(around: Surroundings, quiet: boolean) {
-    this.#around = around;
+  constructor(context: CommandContext, quiet: boolean) {
+    this.#context = context;
     this.#quiet = quiet;
-    this.#isTerminal = around.stderr.isTTY === true;
-    this.#answers = textStreamFor(around.stdout);
-    this.#thoughts = textStreamFor(around.stderr);
-    this.#paint = brush(wantsColour(around.stderr, around.env));
-    this.#status = new StatusLine(around, this.#isTerminal && !quiet);
+    this.#isTerminal = context.stderr.isTTY === true;
+    this.#answers = textStreamFor(context.stdout);
+    this.#thoughts = textStreamFor(context.stderr);
+    this.#paint = brush(wantsColour(context.stderr, context.env));
+    this.#status = new StatusLine(context, this.#isTerminal && !quiet);
   }
 
   print(events: readonly PodFact[]): void {
@@ -75,7 +75,7 @@ export class RunPrinter {
 
   /** Starts a new line for stderr. If stdout is not a terminal, the answer is not interrupted. */
   makeRoom(): void {
-    const { stdout, stderr } = this.#around;
+    const { stdout, stderr } = this.#context;
     if (stdout.isTTY === true) this.#breakLine();
     this.#status.clear();
     if (!this.#quiet && !this.#endsWithNewline && !this.#hasRoom) stderr.write('\n');
@@ -89,7 +89,7 @@ export class RunPrinter {
 
   /** Waits until the output is flushed. */
   async drained(): Promise<void> {
-    const { stdout } = this.#around;
+    const { stdout } = this.#context;
     if (stdout.writableNeedDrain) await once(stdout, 'drain');
   }
 
@@ -161,7 +161,7 @@ export class RunPrinter {
     this.#endsWithNewline = text.endsWith('\n');
     this.#hasRoom = false;
     this.#status.hold(!this.#endsWithNewline);
-    this.#around.stdout.write(text);
+    this.#context.stdout.write(text);
   }
 
   #thought(text: string): void {
@@ -170,14 +170,14 @@ export class RunPrinter {
     this.#thinking = true;
     this.#status.clear();
     this.#status.hold(!text.endsWith('\n'));
-    this.#around.stderr.write(this.#paint.dim(this.#thoughts.push(text)));
+    this.#context.stderr.write(this.#paint.dim(this.#thoughts.push(text)));
   }
 
   #note(text: string): void {
     if (this.#quiet) return;
     this.#breakLine();
     this.#status.clear();
-    this.#around.stderr.write(`${text}\n`);
+    this.#context.stderr.write(`${text}\n`);
   }
 
   #breakLine(): void {
@@ -185,7 +185,7 @@ export class RunPrinter {
     if (this.#endsWithNewline && rest === '') return;
     this.#endsWithNewline = true;
     this.#status.hold(false);
-    this.#around.stdout.write(`${rest}\n`);
+    this.#context.stdout.write(`${rest}\n`);
   }
 }
 

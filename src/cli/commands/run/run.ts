@@ -2,7 +2,7 @@ import { withoutUndefined } from '../../../base/index.ts';
 import { textContent } from '../../../llm/index.ts';
 import type { ModelChoice, Origin, Overrides } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../../command.ts';
 import { driveRun } from './drive-run.ts';
 import { explainFailure } from '../../output/explain-failure.ts';
 import { askOnTerminal, denyAll } from './permission-prompt.ts';
@@ -57,66 +57,66 @@ Examples:
   polypod run --mode read-only "What does this project do?"
   polypod run --resume 0192f3a4 "Now the other one"
   polypod run --headless --max-turns 20 --json "Update the changelog" > events.jsonl`,
-  async run({ values, positionals }, around) {
-    const prompt = await promptFrom(positionals, around.stdin, 'polypod run "Fix the failing test"');
+  async run({ values, positionals }, context) {
+    const prompt = await promptFrom(positionals, context.stdin, 'polypod run "Fix the failing test"');
     refuseContradictions(values, values.resume === undefined ? undefined : '--resume');
-    const wish = await readAgentRequest(values, around);
-    const { fresh, allowPaths, isFleeting } = wish;
-    const place = await placeFor(wish, around);
-    const printer = values.json ? jsonPrinter(around.stdout) : new RunPrinter(around, values.quiet);
-    const say = (text: string): void => {
+    const request = await readAgentRequest(values, context);
+    const { fresh, allowPaths, isEphemeral } = request;
+    const location = await locationFor(request, context);
+    const printer = values.json ? jsonPrinter(context.stdout) : new RunPrinter(context, values.quiet);
+    const report = (text: string): void => {
       if (values.quiet) return;
       printer.makeRoom();
-      around.stderr.write(`polypod: ${sanitizeLine(text)}\n`);
+      context.stderr.write(`polypod: ${sanitizeLine(text)}\n`);
     };
     try {
-      const pod = values.resume === undefined ? await place.create() : await place.open(values.resume);
-      const reference = wish.offline ? 'sim/offline' : fresh.model;
-      const model = reference === undefined ? undefined : await place.model(reference);
-      place.notices.listen(say);
-      if (!isFleeting) say(`session ${pod.id}`);
+      const pod = values.resume === undefined ? await location.create() : await location.open(values.resume);
+      const reference = request.offline ? 'sim/offline' : fresh.model;
+      const model = reference === undefined ? undefined : await location.model(reference);
+      location.notices.listen(report);
+      if (!isEphemeral) report(`session ${pod.id}`);
       if (values.resume !== undefined && fresh.thinking !== undefined)
-        await pod.handle({ type: 'configure', set: { thinking: fresh.thinking } }, place.me);
+        await pod.handle({ type: 'configure', set: { thinking: fresh.thinking } }, location.me);
       let denied = 0;
       const { outcome, before, cancelledBy } = await driveRun(pod, {
         prompt: { content: textContent(prompt), overrides: overridesOf(values, allowPaths, model) },
-        place,
-        ask: canAsk(values, around)
-          ? askOnTerminal(around, () => printer.pause())
+        location,
+        ask: canAsk(values, context)
+          ? askOnTerminal(context, () => printer.pause())
           : denyAll({
               isForAll: values.headless,
               onDenied: () => (denied += 1),
-              onLeft: ({ title }) => say(`${title} waits for approval: decide it with polypod approvals`),
+              onLeft: ({ title }) => report(`${title} waits for approval: decide it with polypod approvals`),
             }),
         show: (events) => printer.print(events),
-        say,
-        signal: around.signal,
+        report,
+        signal: context.signal,
       });
       printer.end();
       await printer.drained();
       return await exitCodeOf(outcome, {
         denied,
-        place,
+        location,
         model: model ?? before?.model,
-        around,
+        context,
         cancelledBy,
-        goesOn: isFleeting ? '' : `; resume it with polypod run --resume ${pod.id}`,
+        continuedBy: isEphemeral ? '' : `; resume it with polypod run --resume ${pod.id}`,
       });
     } finally {
       printer.end();
-      await place.close();
+      await location.close();
     }
   },
 });
 
 /** The daemon hosts the pod if one is running; otherwise this process does, on the same files. */
-async function placeFor(wish: AgentRequest, around: Surroundings): Promise<PodLocation> {
+async function locationFor(request: AgentRequest, context: CommandContext): Promise<PodLocation> {
   // Allowed paths apply only to this run: they are sent with its prompt, not stored in the session.
-  const there = wish.isHere ? undefined : await hostInDaemon({ ...wish, allowPaths: [] }, around);
-  return there ?? hostInThisProcess(wish, around);
+  const there = request.isInProcess ? undefined : await hostInDaemon({ ...request, allowPaths: [] }, context);
+  return there ?? hostInThisProcess(request, context);
 }
 
-interface Stated {
+interface RunValues {
   readonly resume: string | undefined;
   readonly mode: Overrides['mode'];
   readonly system: string | undefined;
@@ -125,7 +125,7 @@ interface Stated {
 }
 
 /** The settings for this run only. A new session already has the others. */
-function overridesOf(values: Stated, paths: readonly string[], model: ModelChoice | undefined): Overrides {
+function overridesOf(values: RunValues, paths: readonly string[], model: ModelChoice | undefined): Overrides {
   const { resume, mode, system, 'max-turns': maxTurns, budget } = values;
   const isResumed = resume !== undefined;
   return {
@@ -139,17 +139,17 @@ function overridesOf(values: Stated, paths: readonly string[], model: ModelChoic
 
 interface Ending {
   readonly denied: number;
-  readonly place: PodLocation;
+  readonly location: PodLocation;
   readonly model: ModelChoice | undefined;
-  readonly around: Surroundings;
+  readonly context: CommandContext;
   readonly cancelledBy: Origin | undefined;
   /** The hint how to continue the session, if it is stored. */
-  readonly goesOn: string;
+  readonly continuedBy: string;
 }
 
 async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode> {
-  const { denied, place, model, around, goesOn } = ending;
-  const { stderr } = around;
+  const { denied, location, model, context, continuedBy } = ending;
+  const { stderr } = context;
   switch (outcome.status) {
     case 'finished':
       if (denied === 0) return EXIT.ok;
@@ -158,11 +158,11 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
       );
       return EXIT.usage;
     case 'cancelled':
-      stderr.write(`polypod run: ${whyCancelled(ending)}${goesOn}\n`);
+      stderr.write(`polypod run: ${whyCancelled(ending)}${continuedBy}\n`);
       return EXIT.interrupted;
     case 'failed': {
       const { provider, modelId } = model ?? { provider: '', modelId: '' };
-      const account = await place.accountOf({ provider, modelId });
+      const account = await location.accountOf({ provider, modelId });
       stderr.write(`polypod run: ${explainFailure(outcome.failure, account, `${provider}/${modelId}`)}\n`);
       return outcome.failure.kind === 'auth' || outcome.failure.kind === 'unknown-model'
         ? EXIT.usage
@@ -176,14 +176,14 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
   }
 }
 
-function whyCancelled({ around, cancelledBy }: Ending): string {
-  if (around.signal.aborted) return 'interrupted';
+function whyCancelled({ context, cancelledBy }: Ending): string {
+  if (context.signal.aborted) return 'interrupted';
   // If no client cancelled the run, the process that hosted the pod was stopped.
   return cancelledBy === undefined
     ? 'the daemon was stopped during the run'
     : `the run was cancelled by ${cancelledBy.by}`;
 }
 
-function canAsk({ headless, json }: { headless: boolean; json: boolean }, around: Surroundings): boolean {
-  return !headless && !json && around.stdin.isTTY === true && around.stderr.isTTY === true;
+function canAsk({ headless, json }: { headless: boolean; json: boolean }, context: CommandContext): boolean {
+  return !headless && !json && context.stdin.isTTY === true && context.stderr.isTTY === true;
 }

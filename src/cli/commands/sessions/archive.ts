@@ -1,21 +1,21 @@
 import { daemonLink } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { openHostInProcess } from '../../hosting/host-in-process.ts';
 import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 
 /** `polypod sessions archive`: hides sessions from lists, or shows them again. */
 export async function archive(
   call: SessionsCall & { readonly isUndone: boolean },
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const meant = findSessions(call, 'archive');
+  const selected = findSessions(call, 'archive');
   const archived = !call.isUndone;
-  const ids = meant.map(({ id }) => id);
-  await setArchived(ids, archived, call.dataPaths, around);
+  const ids = selected.map(({ id }) => id);
+  await setArchived(ids, archived, call.dataPaths, context);
   const done = archived ? 'archived' : 'restored from the archive';
-  if (call.isJson) around.stdout.write(`${JSON.stringify(ids.map((id) => ({ id, archived })))}\n`);
-  else for (const id of ids) around.stderr.write(`polypod: ${done} ${id}\n`);
+  if (call.isJson) context.stdout.write(`${JSON.stringify(ids.map((id) => ({ id, archived })))}\n`);
+  else for (const id of ids) context.stderr.write(`polypod: ${done} ${id}\n`);
   return EXIT.ok;
 }
 
@@ -24,10 +24,10 @@ async function setArchived(
   ids: readonly string[],
   archived: boolean,
   dataPaths: DataPaths,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
   const command = { type: 'configure', set: { archived } } as const;
-  const caller = callerIn(around);
+  const caller = callerIn(context);
   const link = await daemonLink(dataPaths);
   if (link !== undefined) {
     try {
@@ -37,7 +37,7 @@ async function setArchived(
     }
     return;
   }
-  const { host, close } = await openHostInProcess({ dataPaths, offline: true }, around);
+  const { host, close } = await openHostInProcess({ dataPaths, offline: true }, context);
   try {
     for (const id of ids) await host.pod(id).handle(command, caller);
   } finally {

@@ -1,21 +1,21 @@
 import { PolypodError } from '../../../base/index.ts';
 import { type ControlLink, remotePod } from '../../../control/index.ts';
 import type { Caller } from '../../../pod/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 import { requireDaemon } from '../../hosting/require-daemon.ts';
 
 /** `polypod sessions interrupt`: cancels running and waiting runs. */
-export async function interrupt(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
-  const meant = findSessions(call, 'interrupt');
+export async function interrupt(call: SessionsCall, context: CommandContext): Promise<ExitCode> {
+  const selected = findSessions(call, 'interrupt');
   const link = await requireDaemon(call.dataPaths);
   try {
-    for (const { id } of meant) {
-      if (!(await endRunOf(id, link, callerIn(around))))
+    for (const { id } of selected) {
+      if (!(await endRunOf(id, link, callerIn(context))))
         throw new PolypodError('conflict', `no run is active in ${id}: see polypod sessions show ${id}`);
-      if (!call.isJson) around.stderr.write(`polypod: interrupted ${id}\n`);
+      if (!call.isJson) context.stderr.write(`polypod: interrupted ${id}\n`);
     }
-    if (call.isJson) around.stdout.write(`${JSON.stringify(meant.map(({ id }) => ({ id })))}\n`);
+    if (call.isJson) context.stdout.write(`${JSON.stringify(selected.map(({ id }) => ({ id })))}\n`);
     return EXIT.ok;
   } finally {
     link.close();

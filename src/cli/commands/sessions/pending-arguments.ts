@@ -2,7 +2,7 @@ import { arrayOf, objectOf, stringOf } from '../../../base/index.ts';
 import { daemonLink } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import type { Row } from '../../../pod/sessions.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { openHostInProcess } from '../../hosting/host-in-process.ts';
 
 /**
@@ -11,12 +11,12 @@ import { openHostInProcess } from '../../hosting/host-in-process.ts';
 export async function pendingArguments(
   rows: readonly Pick<Row, 'id' | 'approvals'>[],
   dataPaths: DataPaths,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ReadonlyMap<string, string>> {
   const approvals = rows.flatMap((row) => row.approvals);
   if (approvals.every((approval) => approval.arguments !== undefined)) return argumentsById(approvals);
   const link = await daemonLink(dataPaths);
-  if (link === undefined) return argumentsHere(rows, dataPaths, around);
+  if (link === undefined) return argumentsHere(rows, dataPaths, context);
   try {
     const pending = arrayOf((await link.call('approvals')).approvals).map(objectOf);
     return argumentsById(
@@ -31,9 +31,9 @@ export async function pendingArguments(
 async function argumentsHere(
   rows: readonly Pick<Row, 'id'>[],
   dataPaths: DataPaths,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ReadonlyMap<string, string>> {
-  const { host, close } = await openHostInProcess({ dataPaths, offline: true }, around);
+  const { host, close } = await openHostInProcess({ dataPaths, offline: true }, context);
   try {
     const ids = new Set(rows.map(({ id }) => id));
     const pending = await host.approvals.pending(({ id }) => ids.has(id));

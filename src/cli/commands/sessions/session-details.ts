@@ -1,12 +1,12 @@
 import { relativeTime } from '../../output/relative-time.ts';
 import { callLines } from '../../output/call-lines.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
-import type { Shown } from '../ls.ts';
+import type { ListedRow } from '../ls.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** A session with its complete pending approvals, and the sessions that continue it. */
-export interface ShownSession extends Shown {
-  readonly approvals: readonly (Shown['approvals'][number] & { readonly arguments?: string })[];
+export interface ShownSession extends ListedRow {
+  readonly approvals: readonly (ListedRow['approvals'][number] & { readonly arguments?: string })[];
   readonly children: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import { findSession, type DataPaths } from '../../../setup/index.ts';
 import type { Caller } from '../../../pod/index.ts';
 import { type Row, sessionsIn } from '../../../pod/sessions.ts';
 import { currentUserName } from '../../current-user.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 
 /** The parsed arguments of a `polypod sessions` action. */
 export interface SessionsCall {
@@ -23,6 +23,6 @@ export function findSessions({ dataPaths, words }: SessionsCall, action: string)
   return words.map((word) => findSession(rows, word));
 }
 
-export function callerIn(around: Pick<Surroundings, 'env'>): Caller {
-  return { by: currentUserName(around), door: 'cli' };
+export function callerIn(context: Pick<CommandContext, 'env'>): Caller {
+  return { by: currentUserName(context), door: 'cli' };
 }

@@ -36,19 +36,19 @@ Examples:
   polypod sessions interrupt 0192f3a4
   polypod sessions archive 0192f3a4 0192f3b7
   polypod sessions show --json refactoring | jq '.[].totals.cost'`,
-  async run({ values, positionals: [action = 'list', ...words] }, around) {
-    const call = { dataPaths: dataPathsOf(values, around), words, isJson: values.json };
+  async run({ values, positionals: [action = 'list', ...words] }, context) {
+    const call = { dataPaths: dataPathsOf(values, context), words, isJson: values.json };
     switch (action) {
       case 'list':
-        return ls.run([...listOptions(values), ...words], around);
+        return ls.run([...listOptions(values), ...words], context);
       case 'show':
-        return show(call, around);
+        return show(call, context);
       case 'continue':
-        return continueSession(call, around);
+        return continueSession(call, context);
       case 'interrupt':
-        return interrupt(call, around);
+        return interrupt(call, context);
       case 'archive':
-        return archive({ ...call, isUndone: values.undo }, around);
+        return archive({ ...call, isUndone: values.undo }, context);
       default:
         throw new PolypodError(
           'bad-request',

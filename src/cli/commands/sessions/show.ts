@@ -1,18 +1,18 @@
 import { withoutUndefined } from '../../../base/index.ts';
 import { Layout, sessionsIn } from '../../../pod/sessions.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { withTrueStates } from '../ls.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
+import { withActualStates } from '../ls.ts';
 import { pendingArguments } from './pending-arguments.ts';
 import { type SessionsCall, findSessions } from './sessions-call.ts';
 import { sessionDetails } from './session-details.ts';
 
 /** `polypod sessions show`: shows all facts about sessions, from the catalogue and the pending calls. */
-export async function show(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
-  const { stdout } = around;
+export async function show(call: SessionsCall, context: CommandContext): Promise<ExitCode> {
+  const { stdout } = context;
   const { dataDirectory } = call.dataPaths;
   const rows = sessionsIn(dataDirectory);
-  const shown = await withTrueStates(findSessions(call, 'show'), new Layout(dataDirectory));
-  const asked = await pendingArguments(shown, call.dataPaths, around);
+  const shown = await withActualStates(findSessions(call, 'show'), new Layout(dataDirectory));
+  const asked = await pendingArguments(shown, call.dataPaths, context);
   const whole = shown.map((row) => ({
     ...row,
     approvals: row.approvals.map((approval) => {

@@ -1,10 +1,13 @@
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
 
-type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'>;
+type ConnectionValues = Pick<
+  TaskValues,
+  'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'
+>;
 
 /** A command for the same agent, as a user would type it. */
-export function commandLine(words: readonly string[], values: Way): string {
+export function commandLine(words: readonly string[], values: ConnectionValues): string {
   const way = WAY.flatMap((name) => {
     const value = values[name];
     return value === undefined ? [] : [`--${name}`, value];

@@ -4,11 +4,11 @@ import { agentKnowsKey, provingTransport, TasksClient } from '../../../client/in
 import { type AgentRecord, DEFAULT_AGENT, readAgents, readClientKey } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import { createHttpTransport, type TlsTrust } from '../../../wire/index.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { dataPathsOf } from '../../args/data-dir.ts';
 import type { TaskValues } from './options.ts';
 
-type Stated = Pick<
+type ConnectionValues = Pick<
   TaskValues,
   'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'
 >;
@@ -17,9 +17,9 @@ type Stated = Pick<
  * Creates a client for the agent that the options and the environment name. The key is sent only to an address that the user gave
  * with it, to a pinned certificate, or to an agent that has proved that it knows the key.
  */
-export async function clientFor(values: Stated, around: Surroundings): Promise<TasksClient> {
-  const { env, signal } = around;
-  const dataPaths = dataPathsOf(values, around);
+export async function clientFor(values: ConnectionValues, context: CommandContext): Promise<TasksClient> {
+  const { env, signal } = context;
+  const dataPaths = dataPathsOf(values, context);
   const stated = values.url ?? (values.agent === undefined ? env.POLYPOD_URL || undefined : undefined);
   const own = stated === undefined ? agentHere(dataPaths, values.agent) : undefined;
   const url = addressIn(stated ?? own?.url ?? '');
@@ -76,7 +76,10 @@ async function trustFor(ca: string | undefined, own: AgentRecord | undefined): P
 }
 
 /** The certificate for an agent that requires one from its clients. */
-async function identityFrom(values: Stated, env: Surroundings['env']): Promise<TlsTrust['identity']> {
+async function identityFrom(
+  values: ConnectionValues,
+  env: CommandContext['env'],
+): Promise<TlsTrust['identity']> {
   const cert = values.cert ?? (env.POLYPOD_CERT || undefined);
   const key = values.key ?? (env.POLYPOD_CERT_KEY || undefined);
   if (key?.startsWith('ppk_'))
@@ -109,7 +112,7 @@ function addressIn(text: string): URL {
 }
 
 /** The key from an option or the environment. */
-async function namedKey(values: Stated, env: Surroundings['env']): Promise<string | undefined> {
+async function namedKey(values: ConnectionValues, env: CommandContext['env']): Promise<string | undefined> {
   const named = values['key-file'];
   if (named !== undefined) return keyIn(named);
   if (env.POLYPOD_API_KEY) return checked(env.POLYPOD_API_KEY, 'POLYPOD_API_KEY');

@@ -7,7 +7,7 @@ import {
   watchTask,
   type WatchUpdate,
 } from '../../../client/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import type { TaskValues } from './options.ts';
@@ -19,9 +19,9 @@ export async function follow(
   client: TasksClient,
   { taskId, sessionId }: { readonly taskId: string; readonly sessionId: string | undefined },
   values: TaskValues,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  const view = await viewFor(values, around);
+  const view = await viewFor(values, context);
   const { after, poll, 'retry-for': seconds } = values;
   const options = {
     pollOnly: poll,
@@ -36,14 +36,14 @@ export async function follow(
       }
       view.take(watched);
       if (isWaiting(watched)) view.ask(await asked(client, sessionId));
-      const { stdout } = around;
+      const { stdout } = context;
       if (stdout.writableNeedDrain) await once(stdout, 'drain');
     }
   } catch (thrown) {
-    if (!around.signal.aborted) throw thrown;
+    if (!context.signal.aborted) throw thrown;
     view.close();
     const [again, cancel] = [commandLine(['watch', taskId], values), commandLine(['cancel', taskId], values)];
-    around.stderr.write(`polypod task: the task continues\n  ${again}\n  ${cancel}\n`);
+    context.stderr.write(`polypod task: the task continues\n  ${again}\n  ${cancel}\n`);
     return EXIT.interrupted;
   } finally {
     view.close();
@@ -66,15 +66,15 @@ export async function asked(
   return client.approvals(sessionId).catch(() => []);
 }
 
-async function viewFor(values: TaskValues, around: Surroundings): Promise<TaskView> {
-  if (values.json) return values.wait ? jsonAtTheEnd(values, around) : jsonLines(around);
-  if (values.wait) return new WaitingView(around, values);
+async function viewFor(values: TaskValues, context: CommandContext): Promise<TaskView> {
+  if (values.json) return values.wait ? jsonAtTheEnd(values, context) : jsonLines(context);
+  if (values.wait) return new WaitingView(context, values);
   const { LiveView } = await import('./live-view.ts');
-  return new LiveView(around, values);
+  return new LiveView(context, values);
 }
 
 /** For programs: prints every event as a line of the extended Pod Protocol with its id, then the status. */
-function jsonLines({ stdout, stderr }: Surroundings): TaskView {
+function jsonLines({ stdout, stderr }: CommandContext): TaskView {
   const line = (value: object): void => void stdout.write(`${JSON.stringify(value)}\n`);
   return {
     take: (watched) => {
@@ -89,15 +89,15 @@ function jsonLines({ stdout, stderr }: Surroundings): TaskView {
 }
 
 /** For programs: prints the status at the end. Pending approvals and notices go to stderr, because the wait can be long. */
-function jsonAtTheEnd(values: TaskValues, around: Surroundings): TaskView {
-  const view = new WaitingView(around, { ...values, quiet: true });
+function jsonAtTheEnd(values: TaskValues, context: CommandContext): TaskView {
+  const view = new WaitingView(context, { ...values, quiet: true });
   return {
     take: (watched) => {
-      if (watched.type === 'lost' || watched.type === 'polling') around.stderr.write(trouble(watched.why));
+      if (watched.type === 'lost' || watched.type === 'polling') context.stderr.write(trouble(watched.why));
       else view.take(watched);
     },
     ask: (approvals) => view.ask(approvals),
-    end: (status) => void around.stdout.write(`${JSON.stringify(status, null, 2)}\n`),
+    end: (status) => void context.stdout.write(`${JSON.stringify(status, null, 2)}\n`),
     close: () => view.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { stringOf } from '../../../base/index.ts';
 import type { TaskEvent, TaskStatus, WatchUpdate } from '../../../client/index.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { RunPrinter } from '../run/run-printer.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
@@ -10,17 +10,17 @@ import { type Question, type TaskView, WaitingView } from './view.ts';
 
 /** Shows a task as it happens, as `polypod run` shows a run: the answer on stdout, tool calls and notices on stderr. */
 export class LiveView implements TaskView {
-  readonly #around: Surroundings;
+  readonly #context: CommandContext;
   readonly #printer: RunPrinter;
   readonly #waiting: WaitingView;
   readonly #steps = new TaskSteps();
   /** Whether the complete answer was shown: a missing part is printed with the result. */
   #isWhole: boolean;
 
-  constructor(around: Surroundings, values: TaskValues) {
-    this.#around = around;
-    this.#printer = new RunPrinter(around, values.quiet);
-    this.#waiting = new WaitingView(around, values);
+  constructor(context: CommandContext, values: TaskValues) {
+    this.#context = context;
+    this.#printer = new RunPrinter(context, values.quiet);
+    this.#waiting = new WaitingView(context, values);
     this.#isWhole = values.after === undefined && !values.poll;
   }
 
@@ -41,7 +41,7 @@ export class LiveView implements TaskView {
 
   end(status: TaskStatus): void {
     this.close();
-    showResult(status, this.#around, { withText: !this.#isWhole });
+    showResult(status, this.#context, { withText: !this.#isWhole });
   }
 
   close(): void {

@@ -5,10 +5,10 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 import type { Action } from './options.ts';
 
 /** Adds to an error of the agent or the connection what to do about it on this command line. */
-export function explained(error: PolypodError, action: Action | undefined): PolypodError {
+export function withNextStep(error: PolypodError, action: Action | undefined): PolypodError {
   const next = nextStep(error, action);
   // The server's text is untrusted.
-  const message = sanitizeLine(inOurWords(error).replace(/[\s.]+$/, ''));
+  const message = sanitizeLine(plainMessage(error).replace(/[\s.]+$/, ''));
   return new PolypodError(error.code, next === undefined ? message : `${message}; ${next}`, {
     cause: error.cause,
   });
@@ -22,7 +22,7 @@ export function errorBody(error: PolypodError): object {
 }
 
 /** Servers name fields of the request; this replaces them with the options of the command. */
-function inOurWords(error: PolypodError): string {
+function plainMessage(error: PolypodError): string {
   const { field, option } = namedIn(error);
   return option !== undefined && error.message.startsWith(`${field} `)
     ? `${option}${error.message.slice(field.length)}`
@@ -31,7 +31,7 @@ function inOurWords(error: PolypodError): string {
 
 function nextStep(error: PolypodError, action: Action | undefined): string | undefined {
   const refusal = httpRefusalFrom(error);
-  if (refusal === undefined) return wayStep(connectionErrorCode(error));
+  if (refusal === undefined) return connectionStep(connectionErrorCode(error));
   const { code: word, status } = refusal;
   const { field, option } = namedIn(error);
   if (option !== undefined) return error.message.startsWith(`${field} `) ? undefined : `that is ${option}`;
@@ -45,7 +45,7 @@ function namedIn(error: PolypodError): { readonly field: string; readonly option
   return { field, option: optionFor(field) };
 }
 
-function wayStep(code: string | undefined): string | undefined {
+function connectionStep(code: string | undefined): string | undefined {
   if (code === undefined) return undefined;
   if (WAYS[code] !== undefined) return WAYS[code];
   // The other side sent the alert: our certificate is missing or wrong.

@@ -1,6 +1,6 @@
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
 import type { TaskStatus } from '../../../client/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import {
   brush,
   colourDiff,
@@ -15,19 +15,19 @@ const DIFF_LINES = 60;
 /** Prints the result of a task: text and command output on stdout, everything else on stderr. */
 export function showResult(
   status: TaskStatus,
-  around: Surroundings,
+  context: CommandContext,
   { withText }: { readonly withText: boolean },
 ): void {
-  const { stdout, stderr } = around;
+  const { stdout, stderr } = context;
   if (status.status === 'failed') {
     stderr.write(`polypod task: ${failureText(status)}\n`);
     return;
   }
   const { result = {} } = status;
-  if (typeof result.stdout === 'string') showCommand(result, around);
+  if (typeof result.stdout === 'string') showCommand(result, context);
   else if (typeof result.text !== 'string') stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   else if (withText) stdout.write(ended(shownOn(stdout, result.text)));
-  const paint = brush(wantsColour(stderr, around.env));
+  const paint = brush(wantsColour(stderr, context.env));
   for (const { path, tool, diff } of arrayOf(result.changes).map(objectOf)) {
     stderr.write(`${paint.green('✓')} ${sanitizeLine(stringOf(path))} (${sanitizeLine(stringOf(tool))})\n`);
     if (typeof diff === 'string') stderr.write(`${colourDiff(diff, paint, DIFF_LINES)}\n`);
@@ -41,13 +41,13 @@ export function exitCodeOf({ status, result = {} }: TaskStatus): ExitCode {
   return isCommand && result.exitCode !== 0 ? EXIT.failed : EXIT.ok;
 }
 
-function showCommand({ stdout, stderr, exitCode }: JsonObject, around: Surroundings): void {
-  around.stdout.write(shownOn(around.stdout, stringOf(stdout)));
-  around.stderr.write(shownOn(around.stderr, stringOf(stderr)));
+function showCommand({ stdout, stderr, exitCode }: JsonObject, context: CommandContext): void {
+  context.stdout.write(shownOn(context.stdout, stringOf(stdout)));
+  context.stderr.write(shownOn(context.stderr, stringOf(stderr)));
   if (exitCode === 0) return;
   const how =
     typeof exitCode === 'number' ? `ended with code ${exitCode}` : 'did not run, or a signal ended it';
-  around.stderr.write(`polypod task: the command ${how}\n`);
+  context.stderr.write(`polypod task: the command ${how}\n`);
 }
 
 /** Most servers report no more than the state. */

@@ -1,6 +1,6 @@
 import type { TaskApproval, ListedTask, TaskStatus } from '../../../client/index.ts';
 import { relativeTime } from '../../output/relative-time.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { table } from '../../output/table.ts';
 import { shortTaskIds } from './short-id.ts';
 import { progressBar } from './progress-bar.ts';
@@ -21,7 +21,7 @@ const HEADINGS = ['task', 'session', 'state', 'age', 'about'];
 /** The column of ages is right-aligned. */
 const RIGHT = new Set([3]);
 
-export function listText(tasks: readonly ListedTask[], { stdout }: Surroundings): string {
+export function listText(tasks: readonly ListedTask[], { stdout }: CommandContext): string {
   const now = new Date();
   const short = shortTaskIds(tasks.map(({ taskId }) => taskId));
   const cells = tasks.map(({ taskId, sessionId, state, updatedAt, userPrompt = '' }) => [

@@ -1,5 +1,5 @@
 import { asPolypodError, nearestMatch, PolypodError } from '../../../base/index.ts';
-import { EXIT, type ExitCode, runnable, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, runnable, type CommandContext } from '../../command.ts';
 import { ACTIONS, type Action, OPTIONS, type TaskValues } from './options.ts';
 
 /** `polypod task`: sends tasks to an agent over HTTP. */
@@ -33,15 +33,15 @@ Examples:
   git diff | polypod task submit --type chat --wait "Review this:" -
   polypod task list --status in_progress --json | jq -r '.[].taskId'
   polypod task submit --url https://agent.example:8000 --ca agent.pem --key-file key --wait "…"`,
-  async run({ values, positionals: [word, ...words] }, around) {
+  async run({ values, positionals: [word, ...words] }, context) {
     let action: Action | undefined;
     try {
       action = actionIn(word);
       refuseStrays(action, values);
-      const { act } = await import('./act.ts');
-      return await act(action, words, values, around);
+      const { runAction } = await import('./actions.ts');
+      return await runAction(action, words, values, context);
     } catch (thrown) {
-      return fail(asPolypodError(thrown), action, values, around);
+      return fail(asPolypodError(thrown), action, values, context);
     }
   },
 });
@@ -85,10 +85,10 @@ async function fail(
   error: PolypodError,
   action: Action | undefined,
   { json }: TaskValues,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  if (around.signal.aborted) return EXIT.interrupted;
-  const { errorBody, explained } = await import('./next-step.ts');
-  if (json) around.stdout.write(`${JSON.stringify(errorBody(error), null, 2)}\n`);
-  throw explained(error, action);
+  if (context.signal.aborted) return EXIT.interrupted;
+  const { errorBody, withNextStep } = await import('./next-step.ts');
+  if (json) context.stdout.write(`${JSON.stringify(errorBody(error), null, 2)}\n`);
+  throw withNextStep(error, action);
 }

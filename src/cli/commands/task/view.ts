@@ -1,6 +1,6 @@
 import { stringOf } from '../../../base/index.ts';
 import type { TaskApproval, TaskEvent, TaskStatus, WatchUpdate } from '../../../client/index.ts';
-import type { Surroundings } from '../../command.ts';
+import type { CommandContext } from '../../command.ts';
 import { callDetails } from '../../output/call-details.ts';
 import { StatusLine } from '../../output/status-line.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -24,16 +24,16 @@ export interface TaskView {
 
 /** Waits quietly: a status line on a terminal, approvals and notices on stderr, and the result at the end. */
 export class WaitingView implements TaskView {
-  readonly #around: Surroundings;
+  readonly #context: CommandContext;
   readonly #values: TaskValues;
   readonly #line: StatusLine;
   readonly #asked = new Set<string>();
   #state = '';
 
-  constructor(around: Surroundings, values: TaskValues) {
-    this.#around = around;
+  constructor(context: CommandContext, values: TaskValues) {
+    this.#context = context;
     this.#values = values;
-    this.#line = new StatusLine(around, around.stderr.isTTY === true && !values.quiet);
+    this.#line = new StatusLine(context, context.stderr.isTTY === true && !values.quiet);
     this.#line.set('waiting');
   }
 
@@ -68,7 +68,7 @@ export class WaitingView implements TaskView {
         commandLine(['deny', approvalId, '--comment', 'WHY'], this.#values),
       ];
       this.#line.clear();
-      this.#around.stderr.write(
+      this.#context.stderr.write(
         `polypod task: waiting for an approval: ${sanitizeLine(tool)}: ${sanitizeLine(title)}\n${callDetails(question)}  ${approve}\n  ${deny}\n`,
       );
       this.#line.set('waiting for an approval');
@@ -77,7 +77,7 @@ export class WaitingView implements TaskView {
 
   end(status: TaskStatus): void {
     this.close();
-    showResult(status, this.#around, { withText: true });
+    showResult(status, this.#context, { withText: true });
   }
 
   close(): void {
@@ -88,7 +88,7 @@ export class WaitingView implements TaskView {
   note(text: string): void {
     if (this.#values.quiet) return;
     this.#line.clear();
-    this.#around.stderr.write(`polypod task: ${text}\n`);
+    this.#context.stderr.write(`polypod task: ${text}\n`);
   }
 
   /** Clears the status line for other output. */
@@ -98,8 +98,8 @@ export class WaitingView implements TaskView {
   }
 
   #event({ event, data }: TaskEvent): void {
-    if (event === 'queued') this.#tell('pending', 'waiting for its turn');
-    if (event === 'run_start') this.#tell('running', 'running');
+    if (event === 'queued') this.#report('pending', 'waiting for its turn');
+    if (event === 'run_start') this.#report('running', 'running');
     if (event === 'approval_resolved')
       this.note(sanitizeLine(`${stringOf(data.status)} by ${stringOf(data.by) || 'nobody'}`));
     if (event === 'approval_request') {
@@ -111,14 +111,14 @@ export class WaitingView implements TaskView {
   }
 
   #show({ status, state = status, progress }: TaskStatus): void {
-    this.#tell(state, [progressBar(progress), state.replaceAll('_', ' ')].filter(Boolean).join(' '));
+    this.#report(state, [progressBar(progress), state.replaceAll('_', ' ')].filter(Boolean).join(' '));
   }
 
   /** Without a terminal, every change is printed as a line. */
-  #tell(state: string, text: string): void {
+  #report(state: string, text: string): void {
     this.#line.set(text);
     if (state === this.#state) return;
     this.#state = state;
-    if (this.#around.stderr.isTTY !== true) this.note(sanitizeLine(text));
+    if (this.#context.stderr.isTTY !== true) this.note(sanitizeLine(text));
   }
 }

@@ -14,7 +14,7 @@ export type AskPerson = (
 ) => Promise<PermissionAnswer>;
 
 /** The run that requests approval. */
-export interface AskingRun {
+export interface RequestingRun {
   readonly runId: string;
   readonly limit: Limit | undefined;
   readonly tools: readonly Tool[];
@@ -36,7 +36,7 @@ export interface QuestionParts {
  */
 export async function answerQuestion(
   question: PermissionQuestion,
-  { runId, limit, tools, policy }: AskingRun,
+  { runId, limit, tools, policy }: RequestingRun,
   { view, agent, cwd, now, audit, ask }: QuestionParts,
   signal: AbortSignal,
 ): Promise<PermissionAnswer> {
@@ -49,8 +49,8 @@ export async function answerQuestion(
   }
   const { permissionTool: name } = view.settings;
   if (name === undefined) return ask(question, runId, signal);
-  const surroundings = agent.surroundings(callId, policy());
-  const answer = await askTool(permissionTool(name, tools), question, { cwd, surroundings }, signal);
+  const toolContext = agent.toolContext(callId, policy());
+  const answer = await askTool(permissionTool(name, tools), question, { cwd, toolContext }, signal);
   const event = answer.decision === 'allow' ? 'approval.approved' : 'approval.denied';
   audit({ event, by: `tool ${name}`, door: 'mcp', details });
   return answer;

@@ -40,8 +40,8 @@ export async function limitedScope(
   { realPath }: Pick<FileFacts, 'realPath'>,
 ): Promise<Scope> {
   if (directories === undefined) return scope;
-  const dataPaths = await Promise.all(directories.map((path) => realPath(resolve(path))));
-  const allowed = dataPaths.flatMap((place) => ('real' in place ? [place.real] : []));
+  const realPaths = await Promise.all(directories.map((path) => realPath(resolve(path))));
+  const allowed = realPaths.flatMap((path) => ('real' in path ? [path.real] : []));
   const write = scope.write.flatMap((root) =>
     allowed.some((one) => isInside(one, root)) ? [root] : allowed.filter((one) => isInside(root, one)),
   );

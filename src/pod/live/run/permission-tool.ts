@@ -19,18 +19,18 @@ export function permissionTool(name: string, tools: readonly Tool[]): Tool {
 export async function askTool(
   tool: Tool,
   { call }: PermissionQuestion,
-  around: { readonly cwd: string; readonly surroundings: HostToolContext },
+  context: { readonly cwd: string; readonly toolContext: HostToolContext },
   signal: AbortSignal,
 ): Promise<PermissionAnswer> {
   const input = tryParse(call.arguments) ?? {};
-  const prepared = tool.prepare({ tool_name: call.name, input, tool_use_id: call.callId }, around.cwd);
+  const prepared = tool.prepare({ tool_name: call.name, input, tool_use_id: call.callId }, context.cwd);
   if ('invalid' in prepared) return denied(prepared.invalid);
   try {
     const output = await prepared.run(
       {
-        ...around.surroundings,
+        ...context.toolContext,
         callId: call.callId,
-        cwd: around.cwd,
+        cwd: context.cwd,
         resolve: async (path) => path,
         update: () => {},
       },

@@ -3,7 +3,7 @@ import type { Policy, Scope, Tool } from '../../../tools/index.ts';
 import { type ChangedCallVerdict, judgeChangedCall } from '../../../worker/index.ts';
 import type { Agent, ReadyModel } from '../../agent.ts';
 import type { Limit, Overrides } from '../../command.ts';
-import { personBehind } from '../../person.ts';
+import { personOfRun } from '../../person.ts';
 import type { ModelChoice } from '../../session/index.ts';
 import { isWithinLimit } from '../../tool-limit.ts';
 import type { PodView } from '../../view/view.ts';
@@ -91,7 +91,7 @@ export class RunSetup {
     const { limit } = overrides;
     const settings = limitedSettings(view.settings, limit);
     const mode = limitedMode(overrides.mode ?? settings.mode ?? agent.mode, limit);
-    const saved = agent.rulesOf?.(personBehind(overrides)) ?? [];
+    const saved = agent.rulesOf?.(personOfRun(overrides)) ?? [];
     const { fallbackRules = [] } = settings;
     // Full access needs no approval.
     const fallback =
@@ -116,7 +116,7 @@ export class RunSetup {
   }
 
   /** Why the limit does not allow a call; undefined if it does. */
-  async beyond(limit: Limit, tool: string, args: string): Promise<string | undefined> {
+  async limitProblem(limit: Limit, tool: string, args: string): Promise<string | undefined> {
     const { agent, cwd } = this.#parts;
     const prepared = this.#toolNamed(tool, await agent.tools())?.prepare(tryParse(args), cwd);
     if (prepared === undefined || 'invalid' in prepared) return undefined;

@@ -41,7 +41,7 @@ export interface RunnerParts extends QuestionParts {
 }
 
 /** The input of a new run. */
-export interface Beginning extends Pick<CurrentRun, 'purpose' | 'queueId' | 'customType'> {
+export interface RunInput extends Pick<CurrentRun, 'purpose' | 'queueId' | 'customType'> {
   readonly content: readonly Content[];
   /** By default a new id. */
   readonly runId?: string | undefined;
@@ -110,7 +110,7 @@ export class Runner {
   }
 
   /** Starts a run. Its first events have been published when this returns. */
-  start(ready: ReadyRun, { content, runId, recordReceipt, ...run }: Beginning): string {
+  start(ready: ReadyRun, { content, runId, recordReceipt, ...run }: RunInput): string {
     const current = { ...run, receiptOn: 'input', receipt: recordReceipt } as const;
     return this.#begin(ready, runId, current, (signal) => this.#worker.run(content, signal));
   }
@@ -235,7 +235,7 @@ export class Runner {
         },
       }),
       whenDurable: () => this.#parts.written(),
-      surroundings: (callId) => agent.surroundings(callId, this.#policy()),
+      toolContext: (callId) => agent.toolContext(callId, this.#policy()),
       emit: (events) => {
         for (const event of events) this.#events.publish(event);
       },

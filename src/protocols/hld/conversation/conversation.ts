@@ -3,7 +3,7 @@ import { approvalWord } from '../approvals/approval-word.ts';
 import { claudeSessionId, rowId, wireApprovalId } from '../sessions/identity.ts';
 import { wholeSeconds } from '../sessions/session.ts';
 import type { ConversationEvent } from '../wire.ts';
-import { summarised, type TranscriptRow, transcriptRows } from './transcript-rows.ts';
+import { summaryRow, type TranscriptRow, transcriptRows } from './transcript-rows.ts';
 
 /** A conversation with all that came before it: the sessions that it goes on with, oldest first. */
 export function wholeConversation(parts: readonly ConversationPart[]): readonly ConversationEvent[] {
@@ -18,20 +18,20 @@ export function ownConversation(parts: readonly ConversationPart[]): readonly Co
 function rowsOf({ sessionId, items }: ConversationPart): readonly ConversationEvent[] {
   const claudeId = claudeSessionId(sessionId);
   return items
-    .flatMap((item) => rowsIn(item).map((said) => ({ ...item, said })))
+    .flatMap((item) => rowsIn(item).map((transcriptRow) => ({ ...item, transcriptRow })))
     .map((row, index) => wireRow(row, { sessionId, claudeId, sequence: index + 1 }));
 }
 
 function rowsIn({ item }: ConversationItem): readonly TranscriptRow[] {
-  return item.type === 'summary' ? [summarised(item.text)] : transcriptRows(item);
+  return item.type === 'summary' ? [summaryRow(item.text)] : transcriptRows(item);
 }
 
 interface Row extends ConversationItem {
-  readonly said: TranscriptRow;
+  readonly transcriptRow: TranscriptRow;
 }
 
 function wireRow(
-  { said, at, isCompleted, approval }: Row,
+  { transcriptRow, at, isCompleted, approval }: Row,
   {
     sessionId,
     claudeId,
@@ -43,9 +43,9 @@ function wireRow(
     session_id: sessionId,
     claude_session_id: claudeId,
     sequence,
-    event_type: said.type,
+    event_type: transcriptRow.type,
     created_at: wholeSeconds(at),
-    ...wireSaid(said),
+    ...wireFields(transcriptRow),
     is_completed: isCompleted,
     ...(approval && {
       approval_status: approvalWord(approval.status),
@@ -54,22 +54,26 @@ function wireRow(
   };
 }
 
-function wireSaid(said: TranscriptRow): Partial<ConversationEvent> {
-  switch (said.type) {
+function wireFields(transcriptRow: TranscriptRow): Partial<ConversationEvent> {
+  switch (transcriptRow.type) {
     case 'message':
-      return { role: said.role, content: said.content };
+      return { role: transcriptRow.role, content: transcriptRow.content };
     case 'thinking':
-      return { role: 'assistant', content: said.content };
+      return { role: 'assistant', content: transcriptRow.content };
     case 'tool_call':
       return {
         role: 'assistant',
-        tool_id: said.callId,
-        tool_name: said.name,
-        tool_input_json: said.arguments,
+        tool_id: transcriptRow.callId,
+        tool_name: transcriptRow.name,
+        tool_input_json: transcriptRow.arguments,
       };
     case 'tool_result':
-      return { role: 'user', tool_result_for_id: said.callId, tool_result_content: said.content };
+      return {
+        role: 'user',
+        tool_result_for_id: transcriptRow.callId,
+        tool_result_content: transcriptRow.content,
+      };
     case 'system':
-      return { role: 'system', content: said.content };
+      return { role: 'system', content: transcriptRow.content };
   }
 }

@@ -53,7 +53,7 @@ export function textOf(content: Content): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-export function summarised(summary: string): TranscriptRow {
+export function summaryRow(summary: string): TranscriptRow {
   return { type: 'system', subtype: 'compact', content: summary };
 }
 

@@ -12,7 +12,7 @@ export class Chunk {
   }
 }
 
-export interface CutOff {
+export interface DroppedEvents {
   readonly reason: string;
   /** Bytes that the client had not read. */
   readonly unread: number;
@@ -25,14 +25,14 @@ export interface CutOff {
 export class Backlog {
   readonly limits: BacklogLimits;
   readonly now: () => number;
-  readonly #onCutOff: (cut: CutOff) => void;
-  readonly #outlets = new Set<Outlet>();
+  readonly #onCutOff: (cut: DroppedEvents) => void;
+  readonly #outlets = new Set<ClientOutput>();
   readonly #waiting = new Set<() => void>();
   #total = 0;
   #isRelieved = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(limits: BacklogLimits, onCutOff: (cut: CutOff) => void, now: () => number = Date.now) {
+  constructor(limits: BacklogLimits, onCutOff: (cut: DroppedEvents) => void, now: () => number = Date.now) {
     this.limits = limits;
     this.#onCutOff = onCutOff;
     this.now = now;
@@ -47,8 +47,8 @@ export class Backlog {
     return this.#total > this.limits.doorBytes;
   }
 
-  outlet(socket: Socket): Outlet {
-    const outlet = new Outlet(socket, this);
+  outlet(socket: Socket): ClientOutput {
+    const outlet = new ClientOutput(socket, this);
     this.#outlets.add(outlet);
     socket.once('close', () => this.#outlets.delete(outlet));
     return outlet;
@@ -60,7 +60,7 @@ export class Backlog {
    */
   async room(): Promise<void> {
     if (!this.isFull) return;
-    this.relieve();
+    this.resume();
     await new Promise<void>((resolve) => {
       const go = (): void => {
         clearTimeout(late);
@@ -86,7 +86,7 @@ export class Backlog {
   }
 
   /** Disconnects one client if the door is above its limit, and repeats until it is below. */
-  relieve(): void {
+  resume(): void {
     if (!this.isFull || this.#isRelieved) return;
     const worst = this.#worst();
     if (worst !== undefined) {
@@ -94,19 +94,19 @@ export class Backlog {
       this.#isRelieved = true;
       setImmediate(() => {
         this.#isRelieved = false;
-        this.relieve();
+        this.resume();
       });
       this.cut(worst, `the clients of the door had more than ${this.limits.doorBytes} bytes unread`);
       return;
     }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.relieve();
+      this.resume();
     }, this.limits.stalledMs);
     this.#timer.unref();
   }
 
-  cut(outlet: Outlet, reason: string): void {
+  cut(outlet: ClientOutput, reason: string): void {
     this.#outlets.delete(outlet);
     this.#onCutOff({ reason, unread: outlet.unread });
     outlet.destroy();
@@ -117,9 +117,9 @@ export class Backlog {
   }
 
   /** The client with the most unread bytes. An answer may be large, so a client that is still reading its answer is exempt. */
-  #worst(): Outlet | undefined {
+  #worst(): ClientOutput | undefined {
     const stalledSince = this.now() - this.limits.stalledMs;
-    let worst: Outlet | undefined;
+    let worst: ClientOutput | undefined;
     for (const outlet of this.#outlets) {
       const isCandidate = outlet.isSubscriber || outlet.readAt <= stalledSince;
       if (isCandidate && outlet.unread > (worst?.unread ?? 0)) worst = outlet;
@@ -129,7 +129,7 @@ export class Backlog {
 }
 
 /** The output to one client. */
-export class Outlet {
+export class ClientOutput {
   isSubscriber = false;
   /** When the client last read something, or had nothing to read. */
   readAt = 0;
@@ -152,7 +152,7 @@ export class Outlet {
     this.#write(chunk.bytes, () => this.#backlog.release(chunk));
     if (hadUnread && this.unread > connectionBytes)
       this.#backlog.cut(this, `the client had more than ${connectionBytes} bytes unread`);
-    else this.#backlog.relieve();
+    else this.#backlog.resume();
   }
 
   /** Sends an answer. Resolves when the client has read it or has disconnected. */
@@ -160,7 +160,7 @@ export class Outlet {
     const chunk = new Chunk(Buffer.from(text));
     const { bytes } = chunk;
     this.#await(chunk);
-    this.#backlog.relieve();
+    this.#backlog.resume();
     let left = bytes.length;
     // Written in pieces: each piece that is read proves that the client is reading.
     while (left > 0 && !this.#socket.destroyed) {

@@ -5,11 +5,11 @@ import {
   transcriptRows,
   transcriptRowsOfBroken,
   type TranscriptRow,
-  summarised,
+  summaryRow,
   textOf,
 } from '../conversation/transcript-rows.ts';
 import type { ProjectionState } from './projection-state.ts';
-import { FOR_GOOD } from '../sessions/session.ts';
+import { NEVER_EXPIRES } from '../sessions/session.ts';
 import { type Phase, wireStatus } from '../sessions/status.ts';
 import { titleOf } from '../sessions/title.ts';
 import type { EventType } from '../wire.ts';
@@ -114,7 +114,7 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
       projection,
     ),
   'compaction-end': ({ result }, projection) =>
-    result.status === 'compacted' ? conversation([summarised(result.summary)], projection) : NOTHING,
+    result.status === 'compacted' ? conversation([summaryRow(result.summary)], projection) : NOTHING,
 
   'approval-request': ({ approval }, { sessionId }) => [
     {
@@ -165,7 +165,7 @@ function settingsChange(
   const changes = {
     ...(acceptEdits === before.acceptEdits ? {} : { auto_accept_edits: acceptEdits }),
     ...(until === before.skipPermissionsUntil ? {} : { dangerously_skip_permissions: isOn }),
-    ...(until !== before.skipPermissionsUntil && isOn && until !== FOR_GOOD
+    ...(until !== before.skipPermissionsUntil && isOn && until !== NEVER_EXPIRES
       ? { dangerously_skip_permissions_timeout_ms: skipPermissionsForMs ?? Date.parse(until) - now }
       : {}),
   };

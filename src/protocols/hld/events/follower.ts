@@ -9,7 +9,7 @@ import { type Change, type Host, isReaderTooSlow, type PodEvent, type Row } from
 import { encode, phaseChange, type UntimedEvent } from './encode.ts';
 import { isVerbose } from '../sessions/notes.ts';
 import { ProjectionState } from './projection-state.ts';
-import { FOR_GOOD } from '../sessions/session.ts';
+import { NEVER_EXPIRES } from '../sessions/session.ts';
 import { isUnused, wireStatus } from '../sessions/status.ts';
 import type { HldEvent } from '../wire.ts';
 
@@ -18,7 +18,7 @@ export interface FollowerParts {
   readonly log: Log;
   readonly now: () => number;
   /** Receives all events for subscribers, in order. */
-  readonly hear: (event: HldEvent, runId: string | undefined) => void;
+  readonly publish: (event: HldEvent, runId: string | undefined) => void;
 }
 
 interface Followed {
@@ -73,7 +73,7 @@ export class Follower {
   watchExpiry(sessionId: string, until: string | undefined): void {
     clearTimeout(this.#expiries.get(sessionId));
     this.#expiries.delete(sessionId);
-    if (until === undefined || until === FOR_GOOD) return;
+    if (until === undefined || until === NEVER_EXPIRES) return;
     const left = Math.min(Math.max(Date.parse(until) - this.#parts.now(), 0), LONGEST_TIMER);
     const timer = setTimeout(() => this.#expire(sessionId, until), left);
     timer.unref();
@@ -100,7 +100,10 @@ export class Follower {
     const { host } = this.#parts;
     const row = host.sessions.get(id);
     if (row === undefined || this.#followed.has(id)) return;
-    const following = this.#add(ProjectionState.before({ id, before: row, told: 0, last: 0 }, row), 0);
+    const following = this.#add(
+      ProjectionState.before({ id, before: row, publishedSeq: 0, last: 0 }, row),
+      0,
+    );
     const snapshot = await host
       .pod(id)
       .snapshot()
@@ -166,7 +169,7 @@ export class Follower {
     let isFirst = true;
     for await (const watched of this.#parts.host.pod(projection.sessionId).watch(from)) {
       if (watched.type === 'snapshot') this.#compare(projection, () => projection.rebase(watched.snapshot));
-      else if (isFirst) projection.recall(watched.batch.events);
+      else if (isFirst) projection.replayTurn(watched.batch.events);
       else for (const event of watched.batch.events) this.#take(projection, event);
       isFirst = false;
       // Nothing more happens by itself; the next change starts following again.
@@ -198,7 +201,7 @@ export class Follower {
     const timestamp = new Date(this.#parts.now()).toISOString();
     const event = { ...untimed, timestamp, ...withoutUndefined({ seq }) };
     if (isVerbose(settings?.annotations)) this.#parts.log.info('event of a verbose session', gist(event));
-    this.#parts.hear(event, lastRun?.runId);
+    this.#parts.publish(event, lastRun?.runId);
   }
 
   #expire(sessionId: string, expiresAt: string): void {

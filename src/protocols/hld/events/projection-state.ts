@@ -14,7 +14,7 @@ export interface ProjectedSettings {
 interface Question {
   readonly callId?: string;
   /** A setting approves it automatically. */
-  readonly isWaived: boolean;
+  readonly isAutoApproved: boolean;
 }
 
 /** The state of a session after the events so far. The next event is compared with it. */
@@ -38,9 +38,13 @@ export class ProjectionState {
   readonly answered = new Set<string>();
 
   /** The state before the change, after the last event that was published. */
-  static before({ id, before, told }: Change, now: Row | undefined): ProjectionState {
+  static before({ id, before, publishedSeq }: Change, now: Row | undefined): ProjectionState {
     // For a session that was not known before, all events are new.
-    const projection = new ProjectionState(id, (before ?? now)?.parentId, before === undefined ? 0 : told);
+    const projection = new ProjectionState(
+      id,
+      (before ?? now)?.parentId,
+      before === undefined ? 0 : publishedSeq,
+    );
     if (before === undefined) return projection;
     projection.isNew = false;
     projection.state = before.state;
@@ -56,7 +60,7 @@ export class ProjectionState {
     // The prompts of a fork before its first run are its parent's.
     projection.isPrompted = before.lastRun !== undefined;
     for (const { approvalId, callId } of before.approvals)
-      projection.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false });
+      projection.approvals.set(approvalId, { ...(callId && { callId }), isAutoApproved: false });
     return projection;
   }
 
@@ -72,7 +76,7 @@ export class ProjectionState {
       ...withoutUndefined({ lastRun: this.lastRun }),
       queued: this.queued.size,
       ...withoutUndefined({ annotations: this.settings.annotations }),
-      approvals: [...this.approvals.values()].filter(({ isWaived }) => !isWaived),
+      approvals: [...this.approvals.values()].filter(({ isAutoApproved }) => !isAutoApproved),
       isInterrupting: this.isInterrupting,
       isLaunching: true,
       isClosed: this.isClosed,
@@ -100,13 +104,13 @@ export class ProjectionState {
     this.isInterrupting &&= run !== undefined;
     this.approvals.clear();
     for (const { approvalId, callId } of approvals)
-      this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false });
+      this.approvals.set(approvalId, { ...(callId && { callId }), isAutoApproved: false });
     this.queued.clear();
     for (const { queueId, lane } of queue) if (lane === 'prompt') this.queued.add(queueId);
   }
 
   /** Restores which calls of the current turn have had their results sent. */
-  recall(turn: readonly PodEvent[]): void {
+  replayTurn(turn: readonly PodEvent[]): void {
     for (const event of turn) if (event.type === 'tool-end') this.answered.add(event.callId);
   }
 
@@ -165,8 +169,8 @@ export class ProjectionState {
   #question({ approval }: PodEventOf<'approval-request'>, now: number): Question {
     const { runId, podId, callId, tool } = approval;
     const isClients = runId === undefined && podId === undefined;
-    const isWaived = isClients && autoApprovalFor(this.settings, tool, now) !== undefined;
-    return { ...(callId && { callId }), isWaived };
+    const isAutoApproved = isClients && autoApprovalFor(this.settings, tool, now) !== undefined;
+    return { ...(callId && { callId }), isAutoApproved };
   }
 
   #command({ command }: PodEventOf<'commanded'>): void {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, objectOf, tryParse } from '../../../base/ind
 import type { PodSettings, SettingsChange } from '../../../pod/index.ts';
 import { wrongField } from '../errors.ts';
 import type { Params } from '../params.ts';
-import { FOR_GOOD } from './session.ts';
+import { NEVER_EXPIRES } from './session.ts';
 import type { ToolLists } from './tool-rules.ts';
 import { NATIVE_PERMISSION_TOOL } from '../wire.ts';
 
@@ -73,7 +73,7 @@ export function skipFor(
   timeoutMs: number | undefined,
   now: number,
 ): Pick<SettingsChange, 'skipPermissionsUntil' | 'skipPermissionsForMs'> {
-  if (timeoutMs === undefined || now + timeoutMs > LATEST) return { skipPermissionsUntil: FOR_GOOD };
+  if (timeoutMs === undefined || now + timeoutMs > LATEST) return { skipPermissionsUntil: NEVER_EXPIRES };
   return {
     skipPermissionsUntil: new Date(now + timeoutMs).toISOString(),
     skipPermissionsForMs: timeoutMs,

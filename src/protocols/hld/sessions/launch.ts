@@ -9,7 +9,7 @@ import {
   type Row,
   type SettingsChange,
 } from '../../../pod/index.ts';
-import { whileDoing } from '../errors.ts';
+import { withOperation } from '../errors.ts';
 import { claudeSessionId } from './identity.ts';
 import {
   additionsIn,
@@ -24,7 +24,7 @@ import type { Params } from '../params.ts';
 import { skipping } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { CALLER, type HldSettings } from '../settings.ts';
-import { titled, titleIn, titleOf } from './title.ts';
+import { titleSettings, titleIn, titleOf } from './title.ts';
 import { toolLimitWith, toolRules, withToolLists } from './tool-rules.ts';
 import type { Phase } from './status.ts';
 import { NATIVE_PERMISSION_TOOL } from '../wire.ts';
@@ -58,7 +58,7 @@ export class Launcher {
       toolLimit: toolLimitWith(undefined, {}, request),
       ...withoutUndefined({ model }),
       ...(skips && skipFor(timeoutMs, this.#now())),
-      ...titled(title ?? '', annotated(undefined, notes)),
+      ...titleSettings(title ?? '', annotated(undefined, notes)),
     });
     return this.#sessions.whileLaunching(notes.launch, async () => {
       const pod = await this.#settings.host.create({
@@ -70,13 +70,13 @@ export class Launcher {
     });
   }
 
-  async goOn(params: Params) {
+  async continueSession(params: Params) {
     const parentId = params.required('session_id');
     const query = params.required('query');
     const asked = readLaunchRequest(params);
     const parent = await this.#sessions.row(parentId, 'failed to get parent session');
     const { host } = this.#settings;
-    if (this.#phaseToGoOn(parent) === 'running') await endRun(host.pod(parentId), CALLER);
+    if (this.#phaseToContinue(parent) === 'running') await endRun(host.pod(parentId), CALLER);
     const { settings, stats } = await host.pod(parentId).snapshot();
     const request = inherited(asked, query, settings, parent);
     const notes: Notes = { ...notesOf(request), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
@@ -93,7 +93,7 @@ export class Launcher {
     });
   }
 
-  #phaseToGoOn(parent: Row): Phase {
+  #phaseToContinue(parent: Row): Phase {
     const phase = this.#sessions.phase(parent);
     if (GOES_ON.has(phase)) return phase;
     throw new PolypodError(
@@ -115,7 +115,7 @@ export class Launcher {
         rules: withToolLists(rules, before, request),
         toolLimit: toolLimitWith(toolLimit, before, request),
         archived: false,
-        ...titled(titleOf(parent), annotated(undefined, notes)),
+        ...titleSettings(titleOf(parent), annotated(undefined, notes)),
       },
       clear: [
         ...(isExpired ? ['skipPermissionsUntil'] : []),
@@ -178,7 +178,7 @@ async function begin(
       CALLER,
     );
   } catch (thrown) {
-    const failure = whileDoing(doing, thrown);
+    const failure = withOperation(doing, thrown);
     // The client needs the reason why the launch failed, not that this reason could not be stored.
     await noteFailure(pod, { ...notes, error: beginningWithMark(failure.message) }).catch(() => {});
     throw failure;

@@ -94,11 +94,11 @@ export function skipping(
   now: number,
 ): { readonly isOn: boolean; readonly expiresAt?: string } {
   if (until === undefined || Date.parse(until) <= now) return { isOn: false };
-  return until === FOR_GOOD ? { isOn: true } : { isOn: true, expiresAt: until };
+  return until === NEVER_EXPIRES ? { isOn: true } : { isOn: true, expiresAt: until };
 }
 
 /** The latest time that this format can represent. */
-export const FOR_GOOD = '9999-12-31T23:59:59.999Z';
+export const NEVER_EXPIRES = '9999-12-31T23:59:59.999Z';
 
 function head(row: Row, phase: Phase, now: number, texts: SessionTexts | undefined): SessionHead {
   const { id, lastRun, parentId, model = '', cwd, skipPermissionsUntil } = row;

@@ -6,7 +6,7 @@ import type { SessionDetail, SessionStatus } from '../wire.ts';
 export type Phase = SessionStatus | SessionDetail;
 
 /** Everything that determines the phase of a session. */
-export interface Standing extends Pick<Row, 'state' | 'lastRun' | 'queued' | 'annotations'> {
+export interface PhaseInput extends Pick<Row, 'state' | 'lastRun' | 'queued' | 'annotations'> {
   readonly approvals: readonly unknown[];
   /** The run was cancelled and has not ended yet. */
   readonly isInterrupting: boolean;
@@ -16,7 +16,7 @@ export interface Standing extends Pick<Row, 'state' | 'lastRun' | 'queued' | 'an
   readonly isClosed: boolean;
 }
 
-export function phaseOf(standing: Standing): Phase {
+export function phaseOf(standing: PhaseInput): Phase {
   const { state, lastRun, approvals, isInterrupting } = standing;
   if (state === 'running' || state === 'waiting' || lastRun?.status === 'running') {
     if (isInterrupting) return 'interrupting';
@@ -56,7 +56,7 @@ function afterRun(outcome: string): Phase {
   return outcome === 'cancelled' ? 'interrupted' : 'failed';
 }
 
-function beforeRuns({ queued, annotations, isLaunching, isClosed }: Standing): Phase {
+function beforeRuns({ queued, annotations, isLaunching, isClosed }: PhaseInput): Phase {
   if (queued > 0) return 'starting';
   const notes = notesIn(annotations);
   if (notes === undefined) return isClosed ? 'discarded' : 'draft';
@@ -64,7 +64,7 @@ function beforeRuns({ queued, annotations, isLaunching, isClosed }: Standing): P
 }
 
 /** The error of a failed session. Never empty. */
-export function errorOf({ lastRun, annotations }: Pick<Standing, 'lastRun' | 'annotations'>): string {
+export function errorOf({ lastRun, annotations }: Pick<PhaseInput, 'lastRun' | 'annotations'>): string {
   const error = lastRun === undefined ? notesIn(annotations)?.error : lastRun.message;
   if (error !== undefined && error.trim() !== '') return error;
   // The process ended during the run or the launch.

@@ -3,7 +3,7 @@ import { wrongField } from '../errors.ts';
 import type { Params } from '../params.ts';
 
 /** The settings that determine the title of a session. */
-export interface Titled {
+export interface TitleSettings {
   readonly name?: string;
   readonly annotations?: JsonObject;
 }
@@ -17,7 +17,7 @@ export function titleIn(params: Params): string | undefined {
 }
 
 /** The title of a session: as set by a client of this door, unless another door has renamed the session since. */
-export function titleOf({ name = '', annotations }: Titled): string {
+export function titleOf({ name = '', annotations }: TitleSettings): string {
   const title = annotations?.[KEY];
   return typeof title === 'string' && nameFrom(title) === name ? title : name;
 }
@@ -26,7 +26,7 @@ export function titleOf({ name = '', annotations }: Titled): string {
  * The settings that store a title. A pod's name is a short line, because lists and terminals show it. A title that is not a valid name is
  * stored in the annotations.
  */
-export function titled(title: string, annotations: JsonObject | undefined): Titled {
+export function titleSettings(title: string, annotations: JsonObject | undefined): TitleSettings {
   const name = nameFrom(title);
   const { [KEY]: _, ...others } = annotations ?? {};
   return {

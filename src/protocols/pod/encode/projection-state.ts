@@ -1,5 +1,5 @@
 import type { PodEvent, PodState, Snapshot, PodEventOf } from '../../../pod/index.ts';
-import type { Stand } from './status.ts';
+import type { StatusInput } from './status.ts';
 
 type BlockStart = PodEventOf<'block-start'>;
 
@@ -28,7 +28,13 @@ export class ProjectionState {
   /** Queued prompts: the pod starts their runs itself when it is idle. */
   readonly #waiting = new Set<string>();
 
-  constructor({ podId, seq, state, name, turn }: Stand & { readonly seq: number; readonly turn: number }) {
+  constructor({
+    podId,
+    seq,
+    state,
+    name,
+    turn,
+  }: StatusInput & { readonly seq: number; readonly turn: number }) {
     this.podId = podId;
     this.seq = seq;
     this.state = state;
@@ -54,7 +60,7 @@ export class ProjectionState {
   }
 
   /** Restores the state of the current turn from its events. */
-  recall(turn: readonly PodEvent[]): void {
+  replayTurn(turn: readonly PodEvent[]): void {
     this.phase = 'over';
     this.blocks.clear();
     this.answered.clear();

@@ -10,13 +10,13 @@ export function wireSettings(settings: PodSettings | SettingsChange): JsonObject
 }
 
 /** Converts a settings change or run overrides to our key names. Does not validate values: the pod does. `path` is used in errors. */
-export function ourSettings(settings: JsonObject, path: string): JsonObject {
+export function decodeSettings(settings: JsonObject, path: string): JsonObject {
   refuseOurNames(settings, path);
   return renamed(settings, ourName);
 }
 
 /** Converts names of settings to ours. */
-export function ourNames(names: readonly string[], path: string): readonly string[] {
+export function decodeSettingNames(names: readonly string[], path: string): readonly string[] {
   for (const [index, name] of names.entries()) refuseOurName(name, `${path}.${index}`, 'setting');
   return names.map(ourName);
 }

@@ -82,8 +82,8 @@ export class ReachablePods {
     const before = this.#named.get(id);
     if (move === 'removed') this.#named.delete(id);
     void this.#update(id);
-    if (move === 'in') this.#updateNamesakes(name);
-    if (move === 'removed') this.#updateNamesakes(before);
+    if (move === 'in') this.#updateSameName(name);
+    if (move === 'removed') this.#updateSameName(before);
   }
 
   #changed(id: string, before: string | undefined): void {
@@ -91,8 +91,8 @@ export class ReachablePods {
     const name = this.#nameOf(id);
     if (before === name) return;
     void this.#update(id);
-    this.#updateNamesakes(before);
-    this.#updateNamesakes(name);
+    this.#updateSameName(before);
+    this.#updateSameName(name);
   }
 
   /** Records that a pod was used. The least recently used one may lose its socket. */
@@ -108,13 +108,13 @@ export class ReachablePods {
   }
 
   /** A name that two pods share has no link, so a change of one pod's name affects the others. */
-  #updateNamesakes(name: string | undefined): void {
+  #updateSameName(name: string | undefined): void {
     if (name !== undefined)
       for (const { id } of this.#options.host.sessions.byName(name)) void this.#update(id);
   }
 
   #update(id: string): Promise<void> {
-    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(() => this.#attend(id));
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(() => this.#updateSocket(id));
     this.#turns.set(id, turn);
     return turn.then(() => {
       if (this.#turns.get(id) === turn) this.#turns.delete(id);
@@ -132,7 +132,7 @@ export class ReachablePods {
     }
   }
 
-  async #attend(id: string): Promise<void> {
+  async #updateSocket(id: string): Promise<void> {
     const { host, sockets, log, claim } = this.#options;
     const isLoaded = this.#loaded.has(id);
     const isWanted = isLoaded || (this.#named.has(id) && !this.#elsewhere.has(id));

@@ -1,5 +1,5 @@
 import { PolypodError } from '../../../base/index.ts';
-import { userContentIn, type UserContent, textIn, type RpcCommand, wordIn } from '../arguments.ts';
+import { userContentIn, type UserContent, textIn, type RpcCommand, choiceIn } from '../arguments.ts';
 import { endRun, unlessConflict } from '../sessions/end-run.ts';
 import { TEXTS } from '../errors.ts';
 import { busy, type RpcSession } from '../sessions/rpc-session.ts';
@@ -72,7 +72,7 @@ async function named(content: UserContent, { parts }: RpcSession): Promise<UserC
 function whenBusyIn({ type, id, fields }: RpcCommand): 'steer' | 'follow-up' | 'refuse' {
   if (fields.streamingBehavior === undefined || fields.streamingBehavior === null) return 'refuse';
   const request = { type, id, fields };
-  return wordIn(request, 'streamingBehavior', ['steer', 'followUp']) === 'steer' ? 'steer' : 'follow-up';
+  return choiceIn(request, 'streamingBehavior', ['steer', 'followUp']) === 'steer' ? 'steer' : 'follow-up';
 }
 
 /** A command of an extension runs at once, also during a run. An unknown `/x` is ordinary text. */

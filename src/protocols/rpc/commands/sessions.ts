@@ -22,7 +22,7 @@ export const newSession: Command = async (request, session) => {
     ...fileIn(directory),
     ...withoutUndefined({ parentSession: parent }),
   });
-  await session.leaveFor(pod);
+  await session.switchTo(pod);
   return { cancelled: false };
 };
 
@@ -50,7 +50,7 @@ export const switchSession: Command = async (request, session) => {
   // The session is opened before the current run ends: if opening fails, the client keeps its session and run.
   const settings = await followingSettings(session);
   const pod = await openSessionFile(host, path, { cwd: sessions.cwd, settings });
-  await session.leaveFor(pod);
+  await session.switchTo(pod);
   if (session.hostTools.tools.length > 0) await offer(session, session.hostTools.tools);
   return { cancelled: false };
 };
@@ -65,7 +65,7 @@ const forkAt =
     const text = typedText(prompt.message);
     if (await session.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
     await endRun(session);
-    await session.leaveFor(await forked(session, prompt.before));
+    await session.switchTo(await forked(session, prompt.before));
     return { text, cancelled: false };
   };
 
@@ -77,7 +77,7 @@ export const clone: Command = async (_, session) => {
     throw new PolypodError('conflict', TEXTS.nothingToClone);
   if (await session.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
   await endRun(session);
-  await session.leaveFor(await forked(session, undefined));
+  await session.switchTo(await forked(session, undefined));
   return { cancelled: false };
 };
 

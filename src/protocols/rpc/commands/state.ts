@@ -1,7 +1,7 @@
 import { withoutUndefined } from '../../../base/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWithinLimit, type OfferedModel, type ThinkingLevel } from '../../../pod/index.ts';
-import { flagIn, wordIn } from '../arguments.ts';
+import { flagIn, choiceIn } from '../arguments.ts';
 import { hostToolsIn } from '../host-side/host-tools.ts';
 import { modelFrame } from '../encode/messages.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
@@ -13,10 +13,10 @@ import { offer } from './offer.ts';
 import { sessionFile } from './session-file.ts';
 
 export const getState: Command = async (_, session): Promise<RpcState> => {
-  const [snapshot, messages, told] = await Promise.all([
+  const [snapshot, messages, briefing] = await Promise.all([
     session.state(),
     messagesOf(session),
-    briefing(session),
+    promptAndTools(session),
   ]);
   const { settings, queue } = snapshot;
   const model = session.modelOf(snapshot.model);
@@ -37,21 +37,21 @@ export const getState: Command = async (_, session): Promise<RpcState> => {
     queuedMessageCount: queue.length,
     pendingMessageCount: queue.length,
     todoPhases: session.todos.phases,
-    ...told,
+    ...briefing,
   };
 };
 
 /** An MCP server that starts slowly must not delay the state. */
 const PATIENCE_MS = 1_000;
 
-async function briefing({ pod }: RpcSession): Promise<Pick<RpcState, 'systemPrompt' | 'dumpTools'>> {
+async function promptAndTools({ pod }: RpcSession): Promise<Pick<RpcState, 'systemPrompt' | 'dumpTools'>> {
   const enough = new AbortController();
-  const told = pod.briefing().then(
+  const briefing = pod.briefing().then(
     ({ system, tools }) => ({ systemPrompt: system, dumpTools: tools }),
     () => ({}),
   );
   const late = sleep(PATIENCE_MS, {}, { signal: enough.signal, ref: false }).catch(() => ({}));
-  return Promise.race([told, late]).finally(() => enough.abort());
+  return Promise.race([briefing, late]).finally(() => enough.abort());
 }
 
 /** Undefined for a model that cannot reason although a level is set. */
@@ -81,19 +81,19 @@ const DELIVERY = ['all', 'one-at-a-time'] as const;
 export const setSteeringMode: Command = async (request, session) => {
   await session.handle({
     type: 'configure',
-    set: { delivery: { steering: wordIn(request, 'mode', DELIVERY) } },
+    set: { delivery: { steering: choiceIn(request, 'mode', DELIVERY) } },
   });
 };
 
 export const setFollowUpMode: Command = async (request, session) => {
   await session.handle({
     type: 'configure',
-    set: { delivery: { followUps: wordIn(request, 'mode', DELIVERY) } },
+    set: { delivery: { followUps: choiceIn(request, 'mode', DELIVERY) } },
   });
 };
 
 export const setInterruptMode: Command = async (request, session) => {
-  const interrupt = wordIn(request, 'mode', ['immediate', 'wait']);
+  const interrupt = choiceIn(request, 'mode', ['immediate', 'wait']);
   await session.handle({ type: 'configure', set: { delivery: { interrupt } } });
 };
 

@@ -22,7 +22,7 @@ async function compactNow(instructions: string | undefined, session: RpcSession)
     ended.forget();
     throw thrown;
   });
-  const end = await ended.heard;
+  const end = await ended.received;
   if (end.type !== 'compaction-end') throw new PolypodError('internal', 'unexpected outcome of a compaction');
   return compacted(end, session);
 }

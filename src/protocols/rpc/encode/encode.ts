@@ -26,7 +26,7 @@ type Outcome = PodEventOf<'run-end'>['outcome'];
 
 /** What the encoder needs from the rest of the link. */
 export interface EncoderParts {
-  readonly say: (event: RpcEvent) => void;
+  readonly send: (event: RpcEvent) => void;
   readonly updates: MessageUpdates;
   readonly now: () => number;
   /** The model of the current answer. */
@@ -68,12 +68,12 @@ export class EventEncoder {
   encode(event: PodEvent, compaction?: RpcCompaction): void {
     if (event.type === 'block-delta') this.#delta(event);
     else if (event.type === 'compaction-end') this.#compacted(event, compaction);
-    else this.#tell(event);
+    else this.#encodeOther(event);
   }
 
-  #tell<T extends PodEvent['type']>(event: PodEventOf<T> & { readonly type: T }): void {
-    const tell: ((event: PodEventOf<T>) => void) | undefined = this.#table[event.type];
-    tell?.(event);
+  #encodeOther<T extends PodEvent['type']>(event: PodEventOf<T> & { readonly type: T }): void {
+    const encode: ((event: PodEventOf<T>) => void) | undefined = this.#table[event.type];
+    encode?.(event);
   }
 
   /** An entry for every event type; undefined if the protocol has no such event or another part of the link sends it. */
@@ -128,7 +128,7 @@ export class EventEncoder {
   #openLoop(): void {
     if (this.#loop !== undefined) return;
     this.#loop = [];
-    this.#parts.say({ type: 'agent_start' });
+    this.#parts.send({ type: 'agent_start' });
   }
 
   #openTurn(): void {
@@ -137,7 +137,7 @@ export class EventEncoder {
     this.#isTurnOpen = true;
     this.#answer = undefined;
     this.#results = [];
-    this.#parts.say({ type: 'turn_start' });
+    this.#parts.send({ type: 'turn_start' });
   }
 
   #input(event: PodEventOf<'input'>): void {
@@ -153,8 +153,8 @@ export class EventEncoder {
 
   /** Sends a complete message. */
   #whole(message: RpcMessage): void {
-    this.#parts.say({ type: 'message_start', message });
-    this.#parts.say({ type: 'message_end', message });
+    this.#parts.send({ type: 'message_start', message });
+    this.#parts.send({ type: 'message_end', message });
     this.#loop?.push(message);
   }
 
@@ -164,35 +164,35 @@ export class EventEncoder {
     [this.#stopReason, this.#error] = [undefined, ''];
     const { content: _, ...rest } = answerFrame([], this.#about('stop'));
     this.#growing = new GrowingMessage(rest);
-    this.#parts.say({ type: 'message_start', message: this.#growing.empty() });
+    this.#parts.send({ type: 'message_start', message: this.#growing.empty() });
     this.#parts.updates.begin(this.#growing);
   }
 
   #blockStart(event: PodEventOf<'block-start'>): void {
     this.#beginAnswer();
     this.#growing?.start(event);
-    const place = this.#growing?.at(event.index);
-    if (place === undefined) return;
-    const { kind, contentIndex } = place;
-    this.#parts.updates.tell({ type: `${kind}_start`, contentIndex }, event.seq);
+    const position = this.#growing?.at(event.index);
+    if (position === undefined) return;
+    const { kind, contentIndex } = position;
+    this.#parts.updates.send({ type: `${kind}_start`, contentIndex }, event.seq);
   }
 
   #delta({ index, delta, seq }: PodEventOf<'block-delta'>): void {
-    const place = this.#growing?.at(index);
-    if (place === undefined) return;
+    const position = this.#growing?.at(index);
+    if (position === undefined) return;
     const text = delta.type === 'input-json' ? delta.json : delta.text;
-    this.#parts.updates.delta(place, text, seq);
+    this.#parts.updates.delta(position, text, seq);
   }
 
   #blockStop({ index, seq }: PodEventOf<'block-stop'>): void {
     const growing = this.#growing;
-    const place = growing?.at(index);
-    if (growing === undefined || place === undefined) return;
-    const { contentIndex, kind } = place;
+    const position = growing?.at(index);
+    if (growing === undefined || position === undefined) return;
+    const { contentIndex, kind } = position;
     this.#parts.updates.flush();
     const block = growing.finish(contentIndex);
     const content = growing.textAt(contentIndex);
-    this.#parts.updates.tell(
+    this.#parts.updates.send(
       kind === 'toolcall'
         ? { type: 'toolcall_end', contentIndex, toolCall: block }
         : { type: `${kind}_end`, contentIndex, content },
@@ -207,7 +207,7 @@ export class EventEncoder {
     const spent = { ...(usage && { usage }), ...(cost && { cost }) };
     if (outcome === 'completed') this.#finishAnswer(answerFrame(items, { ...about, ...spent }));
     else this.#breakAnswer(outcome, spent, broken && brokenFrame(broken, about).content);
-    this.#sayRetryEnd();
+    this.#sendRetryEnd();
   }
 
   /** `content` is the part that the session keeps, if known; else the part that was sent. */
@@ -227,20 +227,20 @@ export class EventEncoder {
     this.#growing = undefined;
     this.#answer = message;
     this.#loop?.push(message);
-    this.#parts.say({ type: 'message_end', message });
+    this.#parts.send({ type: 'message_end', message });
   }
 
   #toolStart({ callId, name, arguments: text }: PodEventOf<'tool-start'>['call']): void {
     this.#openTurn();
     const args = argumentsFrame(text);
     this.#calls.set(callId, { name, args });
-    this.#parts.say({ type: 'tool_execution_start', toolCallId: callId, toolName: name, args });
+    this.#parts.send({ type: 'tool_execution_start', toolCallId: callId, toolName: name, args });
   }
 
   #toolUpdate(callId: string, text: string): void {
     const { name = '', args = {} } = this.#calls.get(callId) ?? {};
     const partialResult = this.#parts.hostTools.partialOf(callId) ?? { content: [{ type: 'text', text }] };
-    this.#parts.say({
+    this.#parts.send({
       type: 'tool_execution_update',
       toolCallId: callId,
       toolName: name,
@@ -251,10 +251,10 @@ export class EventEncoder {
 
   #toolEnd({ callId, name, output }: PodEventOf<'tool-end'>): void {
     const { isError, content } = output;
-    const said = this.#parts.hostTools.takeResult(callId);
-    const result = isError || said === undefined ? toolResultFrame(output) : said;
+    const hostResult = this.#parts.hostTools.takeResult(callId);
+    const result = isError || hostResult === undefined ? toolResultFrame(output) : hostResult;
     this.#calls.delete(callId);
-    this.#parts.say({
+    this.#parts.send({
       type: 'tool_execution_end',
       toolCallId: callId,
       toolName: name,
@@ -278,7 +278,7 @@ export class EventEncoder {
     }
     this.#isTurnOpen = false;
     const message = this.#answer ?? answerFrame([], this.#about('stop'));
-    this.#parts.say({ type: 'turn_end', message, toolResults: this.#results });
+    this.#parts.send({ type: 'turn_end', message, toolResults: this.#results });
   }
 
   #closeLoop(): void {
@@ -286,8 +286,8 @@ export class EventEncoder {
     const messages = this.#loop;
     this.#loop = undefined;
     this.#isTurnOpen = false;
-    this.#parts.say({ type: 'agent_end', messages });
-    this.#sayRetryEnd();
+    this.#parts.send({ type: 'agent_end', messages });
+    this.#sendRetryEnd();
   }
 
   #retry({ attempt, maxAttempts, delayMs, failure }: PodEventOf<'retry-start'>): void {
@@ -297,7 +297,7 @@ export class EventEncoder {
     this.#closeTurn([]);
     this.#retryEnd = undefined;
     this.#closeLoop();
-    this.#parts.say({
+    this.#parts.send({
       type: 'auto_retry_start',
       attempt,
       // The protocol counts only the attempts after the first.
@@ -316,13 +316,13 @@ export class EventEncoder {
       attempt,
       ...(success || finalError === undefined ? {} : { finalError }),
     };
-    if (this.#isGivenUp) this.#sayRetryEnd();
+    if (this.#isGivenUp) this.#sendRetryEnd();
   }
 
   /** Sent after the answer of the successful attempt, or after the end of the failed loop. */
-  #sayRetryEnd(): void {
+  #sendRetryEnd(): void {
     if (this.#retryEnd === undefined || (!this.#retryEnd.success && this.#loop !== undefined)) return;
-    this.#parts.say(this.#retryEnd);
+    this.#parts.send(this.#retryEnd);
     this.#retryEnd = undefined;
   }
 
@@ -330,13 +330,13 @@ export class EventEncoder {
   #compacting(reason: PodEventOf<'compaction-start'>['reason']): void {
     if (reason === 'manual') return;
     if (reason === 'overflow') this.#closeLoop();
-    this.#parts.say({ type: 'auto_compaction_start', reason, action: 'context-full' });
+    this.#parts.send({ type: 'auto_compaction_start', reason, action: 'context-full' });
   }
 
   #compacted({ reason, result }: PodEventOf<'compaction-end'>, compaction: RpcCompaction | undefined): void {
     if (reason === 'manual') return;
     const failed = reason === 'overflow' ? 'Context overflow recovery failed' : 'Auto-compaction failed';
-    this.#parts.say({
+    this.#parts.send({
       type: 'auto_compaction_end',
       action: 'context-full',
       ...(compaction && { result: compaction }),
@@ -368,7 +368,7 @@ export class EventEncoder {
     const outcome = this.#outcome;
     this.#outcome = undefined;
     if (!this.#parts.startsNextRun(outcome))
-      this.#parts.say({ type: 'agent_settled', aborted: outcome.status === 'cancelled' });
+      this.#parts.send({ type: 'agent_settled', aborted: outcome.status === 'cancelled' });
   }
 
   #about(stopReason: Answer['stopReason']): Answer {

@@ -18,8 +18,8 @@ export function splitMentions<M extends AgentMessage | RpcMessage>(message: M): 
   const isFile = (part: unknown, at: number): boolean => at > 0 && fileIn(part) !== undefined;
   const files = parts.flatMap((part, at) => (isFile(part, at) ? [fileIn(part)] : []));
   if (files.length === 0) return [message];
-  const said = { ...message, content: parts.filter((part, at) => !isFile(part, at)) };
-  return [said, { role: 'fileMention', files, timestamp }];
+  const userMessage = { ...message, content: parts.filter((part, at) => !isFile(part, at)) };
+  return [userMessage, { role: 'fileMention', files, timestamp }];
 }
 
 function fileIn(part: unknown): JsonObject | undefined {

@@ -8,7 +8,7 @@ type BlockStart = PodEventOf<'block-start'>;
 /** The content type of a block: one of the protocol's three. Actions of the provider itself are not shown. */
 export type ContentKind = 'text' | 'thinking' | 'toolcall';
 
-export interface ContentPlace {
+export interface ContentPosition {
   readonly contentIndex: number;
   readonly kind: ContentKind;
 }
@@ -26,7 +26,7 @@ export class GrowingMessage {
   readonly #rest: JsonObject;
   readonly #blocks: GrowingBlock[] = [];
   /** Maps the provider's block index to the index in the content. */
-  readonly #dataPaths = new Map<number, number>();
+  readonly #contentIndexes = new Map<number, number>();
 
   /** `rest` is the message without its content. */
   constructor(rest: JsonObject) {
@@ -34,8 +34,8 @@ export class GrowingMessage {
   }
 
   /** The index in the content and the type of a block; undefined for a block that is not shown. */
-  at(index: number): ContentPlace | undefined {
-    const contentIndex = this.#dataPaths.get(index);
+  at(index: number): ContentPosition | undefined {
+    const contentIndex = this.#contentIndexes.get(index);
     const block = contentIndex === undefined ? undefined : this.#blocks[contentIndex];
     return contentIndex === undefined || block === undefined ? undefined : { contentIndex, kind: block.kind };
   }
@@ -43,7 +43,7 @@ export class GrowingMessage {
   start(event: BlockStart): void {
     const block = blockFrom(event);
     if (block === undefined) return;
-    this.#dataPaths.set(event.index, this.#blocks.length);
+    this.#contentIndexes.set(event.index, this.#blocks.length);
     this.#blocks.push(block);
   }
 

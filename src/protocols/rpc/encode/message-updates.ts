@@ -1,4 +1,4 @@
-import type { ContentKind, ContentPlace, GrowingMessage } from './growing-message.ts';
+import type { ContentKind, ContentPosition, GrowingMessage } from './growing-message.ts';
 import type { Outbox } from './outbox.ts';
 import type { RpcAssistantEvent } from '../wire.ts';
 
@@ -29,7 +29,7 @@ export class MessageUpdates {
   }
 
   /** `seq` is the number of the pod event. */
-  delta({ contentIndex, kind }: ContentPlace, text: string, seq: number): void {
+  delta({ contentIndex, kind }: ContentPosition, text: string, seq: number): void {
     this.#message?.grow(contentIndex, text);
     const pending = this.#pending.get(contentIndex);
     if (pending === undefined) this.#pending.set(contentIndex, { kind, text, seq });
@@ -41,7 +41,7 @@ export class MessageUpdates {
   }
 
   /** Writes another event of the answer, unmerged and after all earlier deltas. */
-  tell(event: RpcAssistantEvent, seq: number): void {
+  send(event: RpcAssistantEvent, seq: number): void {
     this.flush();
     this.#write(event, seq);
   }

@@ -29,7 +29,7 @@ export class Outbox {
     return !this.#isOver && this.#stream.writableLength > MOST_BACKLOG;
   }
 
-  say(frame: (RpcEvent & { readonly seq?: number }) | RpcResponse): void {
+  send(frame: (RpcEvent & { readonly seq?: number }) | RpcResponse): void {
     this.write(encodeFrame(frame));
   }
 

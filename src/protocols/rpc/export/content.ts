@@ -37,11 +37,11 @@ export function callHtml(call: JsonObject, result: JsonObject | undefined): stri
   const args = objectOf(call.arguments);
   const failed = result?.isError === true ? ' <span class="failed">failed</span>' : '';
   const brought = result === undefined ? '<p class="error">no result</p>' : resultHtml(result);
-  return `<details><summary><code>${escaped(`${name} ${shortly(args)}`)}</code>${failed}</summary>${argumentsHtml(args)}${brought}</details>`;
+  return `<details><summary><code>${escaped(`${name} ${shortArguments(args)}`)}</code>${failed}</summary>${argumentsHtml(args)}${brought}</details>`;
 }
 
 /** The argument that describes the call best. */
-function shortly(args: JsonObject): string {
+function shortArguments(args: JsonObject): string {
   const known = ['command', 'path', 'file_path', 'pattern', 'url', 'query'].find(
     (key) => typeof args[key] === 'string',
   );

@@ -4,14 +4,14 @@ import { callHtml, contentHtml, diffHtml, textHtml, thinkingHtml } from './conte
 import { escaped } from './escape.ts';
 import { STYLE } from './style.ts';
 
-export interface Exported {
+export interface ExportedSession {
   readonly snapshot: Snapshot;
   readonly messages: readonly AgentMessage[];
   readonly version: string;
 }
 
 /** Renders a session as a self-contained page. It has no scripts, and its policy blocks scripts and requests in the content. */
-export function exportPage({ snapshot, messages, version }: Exported): string {
+export function exportPage({ snapshot, messages, version }: ExportedSession): string {
   const results = new Map(
     messages
       .filter(({ role }) => role === 'toolResult')

@@ -12,7 +12,7 @@ import { argumentsFrame } from '../encode/messages.ts';
 import type { RpcEvent, RpcHostTool, RpcToolResult } from '../wire.ts';
 
 export interface HostToolsParts {
-  readonly say: (event: RpcEvent) => void;
+  readonly send: (event: RpcEvent) => void;
   readonly newId: () => string;
   /** Sends the host's result or update to the pod. A late one is ignored. */
   readonly handle: (command: PodCommandOf<'tool-result'> | PodCommandOf<'tool-update'>) => void;
@@ -49,7 +49,7 @@ export class HostTools {
     if (!this.#tools.some(({ name }) => name === toolName)) return;
     const id = this.#parts.newId();
     this.#open.set(id, { id, callId });
-    this.#parts.say({
+    this.#parts.send({
       type: 'host_tool_call',
       id,
       toolCallId: callId,
@@ -62,7 +62,7 @@ export class HostTools {
     const call = this.#callOf(callId);
     if (call === undefined) return;
     this.#open.delete(call.id);
-    this.#parts.say({ type: 'host_tool_cancel', id: this.#parts.newId(), targetId: call.id });
+    this.#parts.send({ type: 'host_tool_cancel', id: this.#parts.newId(), targetId: call.id });
   }
 
   /** False if the frame is invalid. An unknown id is ignored. */

@@ -11,15 +11,15 @@ const MOST_FILES = 20;
  * Appends the files of the working directory that a message mentions as `@path`, each as a separate text. Any other text after an `@` is
  * ignored.
  */
-export async function withMentions(said: UserContent, cwd: string): Promise<UserContent> {
-  const text = said.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+export async function withMentions(content: UserContent, cwd: string): Promise<UserContent> {
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
   const names = [...text.matchAll(MENTION)].map(([, quoted, plain = '']) => quoted ?? plain);
-  if (names.length === 0) return said;
+  if (names.length === 0) return content;
   const root = await realpath(cwd);
   const found = await Promise.all([...new Set(names)].slice(0, MOST_FILES).map((name) => fileOf(name, root)));
   // A message may mention a file twice.
   const texts = new Set(found.filter((file) => file !== undefined));
-  return [...said, ...[...texts].map((file) => ({ type: 'text', text: file }) as const)];
+  return [...content, ...[...texts].map((file) => ({ type: 'text', text: file }) as const)];
 }
 
 const MENTION = /(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))/g;

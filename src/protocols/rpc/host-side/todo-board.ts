@@ -1,9 +1,9 @@
 import type { Snapshot } from '../../../pod/index.ts';
-import { followed, itemsOf, without } from './todos.ts';
+import { mergeTodos, itemsOf, without } from './todos.ts';
 import type { RpcEvent, RpcTodoPhase } from '../wire.ts';
 
 export interface TodoBoardParts {
-  readonly say: (event: RpcEvent) => void;
+  readonly send: (event: RpcEvent) => void;
   /** Updates the agent's own list. */
   readonly store: (items: Snapshot['todos']) => Promise<void>;
   /** How long a completed task stays on the list. */
@@ -33,7 +33,7 @@ export class TodoBoard {
 
   /** The agent, or another client, has changed the list. */
   follow(items: Snapshot['todos']): void {
-    this.#phases = followed(this.#phases, items);
+    this.#phases = mergeTodos(this.#phases, items);
     this.#watchDone();
   }
 
@@ -61,6 +61,6 @@ export class TodoBoard {
   async #clear(id: string): Promise<void> {
     this.#timers.delete(id);
     await this.set(without(this.#phases, id));
-    this.#parts.say({ type: 'todo_auto_clear' });
+    this.#parts.send({ type: 'todo_auto_clear' });
   }
 }

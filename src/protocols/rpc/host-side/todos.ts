@@ -48,7 +48,7 @@ function itemOf({ content, status }: RpcTodo): TodoItem {
  * Merges a change of the agent's list, which has neither phases nor ids: a known step keeps its phase, and a new one is added after its
  * predecessor.
  */
-export function followed(
+export function mergeTodos(
   phases: readonly RpcTodoPhase[],
   items: readonly TodoItem[],
 ): readonly RpcTodoPhase[] {
@@ -58,14 +58,14 @@ export function followed(
     (most, { task }) => Math.max(most, Number(/^task-(\d+)$/.exec(task.id)?.[1] ?? 0)),
     0,
   );
-  let place = phases[0]?.id ?? FIRST.id;
+  let phaseId = phases[0]?.id ?? FIRST.id;
   const placed = items.map(({ content, status }) => {
     const at = tasks.findIndex(({ task }) => task.content === content);
     const [known] = at < 0 ? [] : tasks.splice(at, 1);
-    place = known?.phase ?? place;
+    phaseId = known?.phase ?? phaseId;
     if (known === undefined) last += 1;
     const before = known?.task ?? { id: `task-${last}`, content, status };
-    return { phase: place, task: itemOf(before).status === status ? before : { ...before, status } };
+    return { phase: phaseId, task: itemOf(before).status === status ? before : { ...before, status } };
   });
   return (phases.length === 0 ? [FIRST] : phases)
     .map(({ id, name }) => ({

@@ -7,17 +7,17 @@ type Notice = Exclude<RpcUiRequest, Dialog>;
 
 /** Dialogs and notices for the person at the client. Every dialog resolves, whatever the client does. */
 export class UiRequests {
-  readonly #say: (event: RpcEvent) => void;
+  readonly #send: (event: RpcEvent) => void;
   readonly #newId: () => string;
   readonly #open = new Map<string, (reply: JsonObject) => void>();
 
-  constructor(say: (event: RpcEvent) => void, newId: () => string) {
-    this.#say = say;
+  constructor(send: (event: RpcEvent) => void, newId: () => string) {
+    this.#send = send;
     this.#newId = newId;
   }
 
-  tell(notice: Notice): void {
-    this.#say({ type: 'extension_ui_request', id: this.#newId(), ...notice });
+  notify(notice: Notice): void {
+    this.#send({ type: 'extension_ui_request', id: this.#newId(), ...notice });
   }
 
   /** False if it is refused, dismissed or times out. */
@@ -62,10 +62,10 @@ export class UiRequests {
       const { timeout } = { timeout: undefined, ...request };
       const timer = timeout === undefined ? undefined : setTimeout(settle, timeout, DISMISSED);
       this.#open.set(id, settle);
-      this.#say({ type: 'extension_ui_request', id, ...request });
+      this.#send({ type: 'extension_ui_request', id, ...request });
       forget = onAbort(signal, () => {
         // Lets the host close a dialog that is no longer needed.
-        this.tell({ method: 'cancel', targetId: id });
+        this.notify({ method: 'cancel', targetId: id });
         settle(DISMISSED);
       });
     });

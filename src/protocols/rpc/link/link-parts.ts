@@ -7,7 +7,7 @@ import { firstOf, isSameModel, type ModelSelection, modelSelection } from '../se
 import { NO_EXTENSIONS, type RpcLimits, type RpcParts } from '../parts.ts';
 import { DEFAULT_RULES } from '../host-side/default-rules.ts';
 
-export interface LinkSurroundings {
+export interface LinkContext {
   readonly host: Host;
   readonly inventory: Inventory;
   readonly version: string;
@@ -18,7 +18,7 @@ export interface LinkSurroundings {
 /** What a link to the daemon is served with, and notices for the person. Throws if the header cannot be satisfied. */
 export async function linkParts(
   header: LinkHeader,
-  { host, inventory, version, onRefused }: LinkSurroundings,
+  { host, inventory, version, onRefused }: LinkContext,
 ): Promise<{ readonly parts: RpcParts; readonly notices: readonly string[] }> {
   const {
     cwd,
@@ -71,7 +71,7 @@ export async function linkParts(
     rules: hasRules ? inventory.streamRules() : [],
     limits,
     fallbackRules: isAsking ? [] : DEFAULT_RULES,
-    outlivesClient: true,
+    survivesClient: true,
     onRefused,
     version,
     by: header.by,

@@ -123,7 +123,7 @@ export class RpcLink {
       } as const;
       await this.#session.prompt(prompt).catch((thrown: unknown) => {
         const { message: error } = asPolypodError(thrown);
-        this.#out.say({ type: 'response', command: 'extension_send_user', success: false, error });
+        this.#out.send({ type: 'response', command: 'extension_send_user', success: false, error });
       });
     });
   }
@@ -207,7 +207,7 @@ export class RpcLink {
   }
 
   #succeed({ id, type }: RpcCommand, data: unknown): void {
-    this.#out.say({
+    this.#out.send({
       ...withoutUndefined({ id }),
       type: 'response',
       command: type,
@@ -234,7 +234,7 @@ export class RpcLink {
 
   #refuse({ id, command }: { readonly id?: unknown; readonly command?: string }, error: string): void {
     this.#onRefused?.();
-    this.#out.say({
+    this.#out.send({
       ...withoutUndefined({ id }),
       type: 'response',
       ...withoutUndefined({ command }),

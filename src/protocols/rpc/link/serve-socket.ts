@@ -3,15 +3,11 @@ import { messageOf } from '../../../base/index.ts';
 import { firstLine } from './first-line.ts';
 import { encodeGreeting } from './greeting.ts';
 import { readLinkHeader } from './link-header.ts';
-import { linkParts, type LinkSurroundings } from './link-parts.ts';
+import { linkParts, type LinkContext } from './link-parts.ts';
 import { serveRpc } from './serve.ts';
 
 /** Serves one link on a socket: reads the header, sends the greeting, and then serves the protocol. */
-export async function serveSocket(
-  socket: Socket,
-  around: LinkSurroundings,
-  signal: AbortSignal,
-): Promise<void> {
+export async function serveSocket(socket: Socket, around: LinkContext, signal: AbortSignal): Promise<void> {
   // The client may end its input before it has read all answers.
   const chunks: AsyncIterator<Uint8Array, undefined> = socket.iterator({ destroyOnReturn: false });
   const first = await firstLine(chunks);
@@ -23,7 +19,7 @@ export async function serveSocket(
   socket.end();
 }
 
-async function linkFor(line: string, around: LinkSurroundings) {
+async function linkFor(line: string, around: LinkContext) {
   try {
     return await linkParts(readLinkHeader(line), around);
   } catch (thrown) {

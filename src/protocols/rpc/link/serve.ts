@@ -44,7 +44,7 @@ export async function serveRpc(
     await parts.extensions.start({
       ui: session.ui,
       failed: (extensionPath, event, error) =>
-        session.say({ type: 'extension_error', extensionPath, event, error }),
+        session.send({ type: 'extension_error', extensionPath, event, error }),
       send: (content, whenBusy) => link.send(content, whenBusy),
       isIdle: () => !session.isBusy,
       abort: () => void session.handle({ type: 'cancel' }).catch(() => {}),
@@ -58,7 +58,7 @@ export async function serveRpc(
     await settlesWithin(parts.extensions.close(), LAST_WORDS_MS);
     // No output follows: a client that does not read must not delay the end.
     out.close();
-    if (parts.outlivesClient === true && session.hostTools.tools.length > 0)
+    if (parts.survivesClient === true && session.hostTools.tools.length > 0)
       await offer(session, []).catch(() => {});
     await session.close();
   }

@@ -1,11 +1,11 @@
 import { PolypodError } from '../../../base/index.ts';
 import type { Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../../pod/index.ts';
 import type { CancelledRun } from '../arguments.ts';
-import type { EventForwarder } from './pump.ts';
+import type { EventForwarder } from './event-forwarder.ts';
 
 /** Waits for an event until it occurs or `forget` is called. */
 export interface Listening {
-  readonly heard: Promise<PodEvent>;
+  readonly received: Promise<PodEvent>;
   readonly forget: () => void;
 }
 
@@ -51,7 +51,7 @@ export async function endRun(
       await pump.reached(now.seq);
       return;
     }
-    await changed.heard.catch((thrown: unknown) => {
+    await changed.received.catch((thrown: unknown) => {
       if (!pump.isStopped) throw thrown;
     });
   }

@@ -58,7 +58,7 @@ function isPath(word: string): boolean {
   return word.includes('/') || word.endsWith('.jsonl');
 }
 
-type Said = Pick<
+type RequestedSettings = Pick<
   SettingsChange,
   'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
 >;
@@ -71,7 +71,9 @@ export function settingsFor({
   appendSystem,
   toolLimit,
   contextFiles,
-}: { readonly [K in keyof Said]?: Said[K] | undefined }): SettingsChange | undefined {
+}: { readonly [K in keyof RequestedSettings]?: RequestedSettings[K] | undefined }):
+  | SettingsChange
+  | undefined {
   const settings = {
     ...withoutUndefined({ model, thinking, system, appendSystem, toolLimit, contextFiles }),
   };

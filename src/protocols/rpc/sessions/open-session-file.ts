@@ -4,7 +4,7 @@ import { messageOf, PolypodError, systemCodeOf, withoutUndefined } from '../../.
 import type { Host, Pod, SettingsChange } from '../../../pod/index.ts';
 
 /** The settings of a session whose file is missing or empty. */
-export interface Beginnings {
+export interface NewSessionSettings {
   readonly cwd: string;
   readonly settings?: SettingsChange | undefined;
 }
@@ -13,7 +13,11 @@ export interface Beginnings {
  * Opens the session in a file. A file that is missing or empty becomes a new session, as in pi and xcsh; unlike there, a file with other
  * content is never overwritten. If this fails, it creates nothing.
  */
-export async function openSessionFile(host: Host, file: string, beginnings: Beginnings): Promise<Pod> {
+export async function openSessionFile(
+  host: Host,
+  file: string,
+  beginnings: NewSessionSettings,
+): Promise<Pod> {
   const path = resolve(beginnings.cwd, file);
   try {
     const isNew = await isMissingOrEmpty(path);

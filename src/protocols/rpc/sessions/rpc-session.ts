@@ -23,7 +23,7 @@ import { MessageUpdates } from '../encode/message-updates.ts';
 import { OpenRun } from '../encode/open-run.ts';
 import type { Outbox } from '../encode/outbox.ts';
 import type { RpcParts } from '../parts.ts';
-import { EventForwarder } from './pump.ts';
+import { EventForwarder } from './event-forwarder.ts';
 import { Shells } from '../host-side/shells.ts';
 import { TodoBoard } from '../host-side/todo-board.ts';
 import { openTasks } from '../host-side/todos.ts';
@@ -31,7 +31,7 @@ import { UiRequests } from '../host-side/ui.ts';
 import type { RpcCompaction, RpcEvent } from '../wire.ts';
 
 /** The parts of a snapshot that `get_state` reports. */
-export type KnownState = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;
+export type StateParts = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;
 
 /** The current session of a client: one pod at a time, with the link's state for it. */
 export class RpcSession {
@@ -66,14 +66,14 @@ export class RpcSession {
     this.#out = out;
     this.#updates = new MessageUpdates(out);
     const newId = (kind: string) => () => `${kind}_${(this.#ids += 1)}`;
-    this.ui = new UiRequests((event) => this.say(event), newId('ui'));
+    this.ui = new UiRequests((event) => this.send(event), newId('ui'));
     this.hostTools = new HostTools({
-      say: (event) => this.say(event),
+      send: (event) => this.send(event),
       newId: newId('host'),
       handle: (command) => this.#inform(command),
     });
     this.todos = new TodoBoard({
-      say: (event) => this.say(event),
+      send: (event) => this.send(event),
       store: async (items) => void (await this.handle({ type: 'set-todos', items })),
       clearAfterMs: parts.clearTodosAfterMs,
     });
@@ -85,16 +85,16 @@ export class RpcSession {
       rules: parts.rules,
       openTodos: () => openTasks(this.todos.phases),
       cancel: () => this.#inform({ type: 'cancel' }),
-      onRulesBroken: (rules) => this.say({ type: 'ttsr_triggered', rules }),
+      onRulesBroken: (rules) => this.send({ type: 'ttsr_triggered', rules }),
       onReminder: ({ todos, attempt, maxAttempts }) =>
-        this.say({ type: 'todo_reminder', todos, attempt, maxAttempts }),
+        this.send({ type: 'todo_reminder', todos, attempt, maxAttempts }),
       prompt: ({ text, customType }) => {
         this.#handle({ type: 'prompt', content: [{ type: 'text', text }], customType }, customType)
           // If another client starts a run first, the agent continues anyway.
           .catch((thrown: unknown) => {
             if (!isPodBusy(thrown)) throw thrown;
           })
-          .catch(() => this.say({ type: 'agent_settled', aborted: false }));
+          .catch(() => this.send({ type: 'agent_settled', aborted: false }));
       },
     });
     this.#encoder = this.#newEncoder();
@@ -125,15 +125,15 @@ export class RpcSession {
   }
 
   /** Sends an event after all pending updates. */
-  say(event: RpcEvent): void {
+  send(event: RpcEvent): void {
     this.#updates.flush();
-    this.#out.say(event);
+    this.#out.send(event);
   }
 
   /** Sends an event that the current pod event produced. */
-  #sayNumbered(event: RpcEvent): void {
+  #sendNumbered(event: RpcEvent): void {
     this.#updates.flush();
-    this.#out.say({ ...event, seq: this.#seq });
+    this.#out.send({ ...event, seq: this.#seq });
     this.parts.extensions.observe(event);
   }
 
@@ -167,7 +167,7 @@ export class RpcSession {
         this.#join(snapshot);
         joined();
       },
-      tell: (event) => this.#tell(event),
+      forward: (event) => this.#forward(event),
       hold: () => this.#out.hold(),
       drained: () => this.#out.drained(),
       failed: ({ message }) => {
@@ -184,7 +184,7 @@ export class RpcSession {
   }
 
   /** Ends the current run and moves to another pod. A session that was removed or can no longer be written does not prevent it. */
-  async leaveFor(pod: Pod): Promise<void> {
+  async switchTo(pod: Pod): Promise<void> {
     const left = this.pod;
     await endRun(this).catch(() => {});
     await this.move(pod);
@@ -200,8 +200,8 @@ export class RpcSession {
   }
 
   /** The state of the pod. If its session can no longer be written, the last state that the link received. */
-  async state(): Promise<KnownState> {
-    return this.pod.snapshot().catch((thrown: unknown): KnownState => {
+  async state(): Promise<StateParts> {
+    return this.pod.snapshot().catch((thrown: unknown): StateParts => {
       const { pod, failure } = this.followed;
       if (failure === undefined || isUnknownPod(thrown)) throw thrown;
       return { id: pod.id, model: this.#model, settings: this.#settings, queue: [], compacting: false };
@@ -211,20 +211,20 @@ export class RpcSession {
   /** Waits for the next matching event. Rejects when the pod's events end. */
   listen(fits: (event: PodEvent) => boolean): Listening {
     let resolve = (_: PodEvent): void => {};
-    const heard = this.whileFollowed(
+    const received = this.whileFollowed(
       new Promise<PodEvent>((settle) => {
         resolve = settle;
       }),
     );
     // Not every caller awaits it.
-    heard.catch(() => {});
+    received.catch(() => {});
     const listener = (event: PodEvent): void => {
       if (!fits(event)) return;
       this.#listeners.delete(listener);
       resolve(event);
     };
     this.#listeners.add(listener);
-    return { heard, forget: () => this.#listeners.delete(listener) };
+    return { received, forget: () => this.#listeners.delete(listener) };
   }
 
   /** Awaits what a pod event will settle. Rejects when the pod's events end. */
@@ -339,18 +339,18 @@ export class RpcSession {
     for (const approval of snapshot.approvals) this.#approvals.ask(approval);
   }
 
-  #tell(event: PodEvent): void | Promise<void> {
+  #forward(event: PodEvent): void | Promise<void> {
     if (event.type === 'block-delta') {
       this.#encoder.encode(event);
       this.#continuations.check(event);
       return;
     }
     if (event.type === 'compaction-end' && event.reason !== 'manual')
-      return this.compaction(event.entryId).then((compaction) => this.#tellWith(event, compaction));
-    this.#tellWith(event, undefined);
+      return this.compaction(event.entryId).then((compaction) => this.#forwardWith(event, compaction));
+    this.#forwardWith(event, undefined);
   }
 
-  #tellWith(event: PodEvent, compaction: RpcCompaction | undefined): void {
+  #forwardWith(event: PodEvent, compaction: RpcCompaction | undefined): void {
     this.#deliver(event, this.#openRun.take(event), compaction);
   }
 
@@ -399,7 +399,7 @@ export class RpcSession {
 
   #newEncoder(): EventEncoder {
     return new EventEncoder({
-      say: (event) => this.#sayNumbered(event),
+      send: (event) => this.#sendNumbered(event),
       updates: this.#updates,
       now: this.parts.now,
       model: () => this.model,

@@ -34,13 +34,13 @@ export async function calledIn(directory: string, word: string, host: Host): Pro
   const others = beside
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(dirname(directory), name));
-  for (const place of [directory, ...others]) {
-    const found = (await sessionFilesIn(place)).filter((file) => idIn(file).startsWith(word));
+  for (const folder of [directory, ...others]) {
+    const found = (await sessionFilesIn(folder)).filter((file) => idIn(file).startsWith(word));
     const [file, ...more] = found;
     if (more.length > 0)
       throw new PolypodError(
         'bad-request',
-        `"${word}" matches ${found.length} sessions in ${place}: use more characters of the id`,
+        `"${word}" matches ${found.length} sessions in ${folder}: use more characters of the id`,
       );
     if (file !== undefined) return host.openFile(file);
   }

@@ -138,7 +138,7 @@ export function refuseKeyInAddress({ pathname, searchParams }: RequestTarget): v
     );
 }
 
-export function tooManyStrangers(seconds: number): PolypodError {
+export function tooManyFailedAttempts(seconds: number): PolypodError {
   return tooMany('too many requests without a valid key from this address', seconds);
 }
 

@@ -7,8 +7,8 @@ import type { IncomingMessage } from 'node:http';
 export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
   const own = socket.remoteAddress ?? '';
   if (!behindProxy) return own;
-  const said = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').at(-1)?.trim();
-  return said === undefined || said === '' ? own : said.slice(0, MOST_CHARACTERS);
+  const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').at(-1)?.trim();
+  return forwarded === undefined || forwarded === '' ? own : forwarded.slice(0, MOST_CHARACTERS);
 }
 
 /** The length of an IPv6 address with its zone. A longer text is not an address. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpRefusal } from '../../../wire/index.ts';
-import { draining } from '../errors.ts';
+import { drainingError } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 
 interface LiveStream {
@@ -14,7 +14,7 @@ export class LiveStreams {
   readonly #byKey = new Map<string, number>();
   readonly #limit: number;
   #isClosing = false;
-  #tellEmpty = (): void => {};
+  #resolveEmpty = (): void => {};
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -26,7 +26,7 @@ export class LiveStreams {
 
   /** Registers a stream until the returned function is called. `end` is called when it must end. */
   add(key: KeyRecord, end: (why: string) => void): () => void {
-    if (this.#isClosing) throw draining();
+    if (this.#isClosing) throw drainingError();
     const own = this.#byKey.get(key.id) ?? 0;
     if (own >= this.#limit)
       throw httpRefusal(429, 'too_many_streams', `this key has ${own} streams open already: close some`, {
@@ -40,7 +40,7 @@ export class LiveStreams {
       const left = (this.#byKey.get(key.id) ?? 0) - 1;
       if (left > 0) this.#byKey.set(key.id, left);
       else this.#byKey.delete(key.id);
-      if (this.#streams.size === 0) this.#tellEmpty();
+      if (this.#streams.size === 0) this.#resolveEmpty();
     };
   }
 
@@ -52,7 +52,7 @@ export class LiveStreams {
   async close(why: string, graceMs: number): Promise<void> {
     this.#isClosing = true;
     const empty = new Promise<void>((resolve) => {
-      this.#tellEmpty = resolve;
+      this.#resolveEmpty = resolve;
     });
     for (const { end } of this.#streams) end(why);
     if (this.#streams.size > 0) await Promise.race([empty, sleep(graceMs, undefined, { ref: false })]);

@@ -76,24 +76,24 @@ function refusalsOf({ body, refusals = [] }: Route): readonly number[] {
   return [...EVERYWHERE, ...(body === undefined ? [] : [413, 415]), ...refusals].toSorted((a, b) => a - b);
 }
 
-function securityOf({ scope, alsoOpenTo }: Route): readonly JsonObject[] {
+function securityOf({ scope, alsoAllows }: Route): readonly JsonObject[] {
   const byKey = [{ bearer: [scope] }, { header: [scope] }];
-  if (alsoOpenTo === undefined) return byKey;
+  if (alsoAllows === undefined) return byKey;
   return [
     ...byKey,
-    { 'this-machine': {}, tickets: { ticket: [] }, subprotocols: { subprotocol: [scope] } }[alsoOpenTo],
+    { 'this-machine': {}, tickets: { ticket: [] }, subprotocols: { subprotocol: [scope] } }[alsoAllows],
   ];
 }
 
 function parameter(
-  place: 'path' | 'query' | 'header',
+  location: 'path' | 'query' | 'header',
   name: string,
   { about, schema }: Parameter,
 ): JsonObject {
   return {
-    in: place,
+    in: location,
     name,
-    required: place === 'path',
+    required: location === 'path',
     schema,
     ...(about !== '' && { description: about }),
   };

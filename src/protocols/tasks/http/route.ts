@@ -80,7 +80,7 @@ export interface Route extends RouteAddress {
   /** The schema of the response, or the media type of a response that is not JSON. */
   readonly reply: SchemaName | RawReply;
   /** Authentication other than a key in a header. */
-  readonly alsoOpenTo?: 'this-machine' | 'tickets' | 'subprotocols';
+  readonly alsoAllows?: 'this-machine' | 'tickets' | 'subprotocols';
   /** Errors in addition to those of every route. */
   readonly refusals?: readonly number[];
   readonly answer: (call: Call, context: TasksContext) => Promise<Reply>;

@@ -20,7 +20,7 @@ import {
   offersKey,
   refuseKeyInAddress,
   requirePermission,
-  tooManyStrangers,
+  tooManyFailedAttempts,
 } from './authenticator.ts';
 import { type WireError, wireError } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
@@ -32,7 +32,7 @@ import type { TasksContext, Reply, ReplyHead, Route } from './route.ts';
 export interface RequestContext {
   readonly routes: readonly Route[];
   readonly guard: GuardOptions;
-  readonly entrance: Authenticator;
+  readonly authenticator: Authenticator;
   readonly refusals: AddressLimits;
   /** The address of the client. */
   readonly remoteOf: (request: IncomingMessage) => string;
@@ -44,16 +44,16 @@ export interface RequestContext {
 }
 
 /** Handles one request, including its errors. */
-export async function serveRequest(exchange: HttpExchange, counter: RequestContext): Promise<void> {
+export async function serveRequest(exchange: HttpExchange, requestContext: RequestContext): Promise<void> {
   const { request, response, requestId, clientRequestId, url } = exchange;
-  const remote = counter.remoteOf(request);
-  let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId, ...proofFor(request, counter)];
+  const remote = requestContext.remoteOf(request);
+  let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId, ...proofFor(request, requestContext)];
   const ticket = request.method === 'GET' ? (url?.searchParams.get('ticket') ?? undefined) : undefined;
-  const wait = counter.refusals.wait(remote);
-  if (wait > 0 && counter.entrance.find(request.headers, ticket) === undefined) {
-    counter.refusals.drop(remote);
-    counter.context.refused.add('rate_limited');
-    sendError(response, wireError(tooManyStrangers(wait), requestId), [...head, 'connection', 'close']);
+  const wait = requestContext.refusals.wait(remote);
+  if (wait > 0 && requestContext.authenticator.find(request.headers, ticket) === undefined) {
+    requestContext.refusals.drop(remote);
+    requestContext.context.refused.add('rate_limited');
+    sendError(response, wireError(tooManyFailedAttempts(wait), requestId), [...head, 'connection', 'close']);
     return;
   }
   const began = performance.now();
@@ -61,37 +61,38 @@ export async function serveRequest(exchange: HttpExchange, counter: RequestConte
   let key: KeyRecord | undefined;
   const note = (more: Pick<RequestNote, 'policyResult' | 'target' | 'result'>): void => {
     const [actor, keyId] = [key?.owner, key?.id];
-    counter.audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, ...more });
+    requestContext.audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, ...more });
   };
   try {
     if (url === undefined) throw noPath();
     refuseDuplicates(request.rawHeaders);
-    const origin = guardRequest(request.headers, counter.guard);
+    const origin = guardRequest(request.headers, requestContext.guard);
     if (origin !== undefined) head = [...head, ...OPEN_TO_PAGES, 'access-control-allow-origin', origin];
     if (request.method === 'OPTIONS' && origin !== undefined) {
-      counter.refusals.count(remote);
+      requestContext.refusals.count(remote);
       response.writeHead(204, [...head]).end();
       return;
     }
-    if (isOpenHealth(exchange, url, counter)) {
-      counter.refusals.count(remote);
+    if (isOpenHealth(exchange, url, requestContext)) {
+      requestContext.refusals.count(remote);
       send(response, { json: { status: 'ok' } }, head);
       return;
     }
-    key = counter.entrance.enter(request.headers, remote, ticket);
+    key = requestContext.authenticator.enter(request.headers, remote, ticket);
     exchange.trust(key.id);
-    counter.entrance.charge(key);
+    requestContext.authenticator.charge(key);
     refuseKeyInAddress(url);
-    const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
+    const { route, params } = findRoute(requestContext.routes, request.method ?? '', url.pathname);
     const [id = ''] = params.values();
-    if (ticket !== undefined) counter.entrance.spend(ticket, { path: route.path, id });
+    if (ticket !== undefined) requestContext.authenticator.spend(ticket, { path: route.path, id });
     requirePermission(key, route.scope);
     const { headers } = request;
     if (route.body !== undefined && headers.expect !== undefined) response.writeContinue();
-    const body = route.body === undefined ? {} : await readJsonBody(request, counter.context.limits.body);
+    const body =
+      route.body === undefined ? {} : await readJsonBody(request, requestContext.context.limits.body);
     const isHead = request.method === 'HEAD';
     const call = { key, params, query: url.searchParams, headers, body, response, head, isHead };
-    const reply = await route.answer(call, counter.context);
+    const reply = await route.answer(call, requestContext.context);
     send(response, reply, head);
     if (request.method === 'POST')
       note({ policyResult: 'allowed', ...('json' in reply ? { ...reply.audit } : {}) });
@@ -99,30 +100,36 @@ export async function serveRequest(exchange: HttpExchange, counter: RequestConte
     const error = asPolypodError(thrown);
     const refusal = wireError(error, requestId);
     const { status, code: word } = refusal;
-    counter.context.refused.add(word);
+    requestContext.context.refused.add(word);
     if (status >= 500)
-      counter.log.error('a request failed', {
+      requestContext.log.error('a request failed', {
         requestId,
         action,
         message: error.message,
         cause: String(error.cause),
       });
-    if (key === undefined) counter.refusals.count(remote);
-    if (status === 429) counter.refusals.drop(remote, key?.id);
+    if (key === undefined) requestContext.refusals.count(remote);
+    if (status === 429) requestContext.refusals.drop(remote, key?.id);
     else note({ policyResult: word });
     if (response.headersSent) response.destroy();
     else sendError(response, refusal, isBodyLeft(request) ? [...head, 'connection', 'close'] : head);
   } finally {
     const ms = Math.round(performance.now() - began);
-    counter.log.debug('request', { requestId, action, status: response.statusCode, ms, keyId: key?.id });
+    requestContext.log.debug('request', {
+      requestId,
+      action,
+      status: response.statusCode,
+      ms,
+      keyId: key?.id,
+    });
   }
 }
 
 /** Proves to a client that sends a challenge that this is the agent of its key. */
-function proofFor({ headers, socket }: IncomingMessage, { entrance }: RequestContext): ReplyHead {
+function proofFor({ headers, socket }: IncomingMessage, { authenticator }: RequestContext): ReplyHead {
   const text = headers[CHALLENGE_HEADER];
   const challenge = typeof text === 'string' ? decodeChallenge(text) : undefined;
-  const hash = challenge && entrance.hashOf(challenge.keyId);
+  const hash = challenge && authenticator.hashOf(challenge.keyId);
   if (challenge === undefined || hash === undefined || socket.localPort === undefined) return [];
   return [PROOF_HEADER, computeProof(challenge, hash, socket.localPort)];
 }

@@ -1,10 +1,10 @@
 import { type JsonObject, shape } from '../../../base/index.ts';
 import { readFields, wrongField } from '../errors.ts';
 import type { TicketTarget } from './stream-tickets.ts';
-import { known } from '../work/submit-request.ts';
+import { ignoringUnknownKeys } from '../work/submit-request.ts';
 import { filledText } from '../text-fields.ts';
 
-const FIELDS = known(shape.fields({}, { taskId: filledText, sessionId: filledText }));
+const FIELDS = ignoringUnknownKeys(shape.fields({}, { taskId: filledText, sessionId: filledText }));
 
 /** The body of `POST /stream_tickets`: a task or a session. */
 export const TICKET_REQUEST = {

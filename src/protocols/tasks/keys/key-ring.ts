@@ -7,7 +7,7 @@ import { KeyUses } from './key-uses.ts';
 import { watchFile } from './watch-file.ts';
 
 /** A key from the environment. It is not stored, and is valid as long as the process runs. */
-export interface GivenKey {
+export interface EnvironmentKey {
   readonly key: string;
   readonly owner: string;
   readonly scopes: readonly KeyPermission[];
@@ -15,7 +15,7 @@ export interface GivenKey {
 
 export interface KeyRingOptions {
   readonly file?: string;
-  readonly given?: readonly GivenKey[];
+  readonly given?: readonly EnvironmentKey[];
   readonly log: Log;
   /** Called when a key expires while the ring is in use. */
   readonly onExpired?: (key: KeyRecord) => void;
@@ -163,7 +163,7 @@ function byId(keys: readonly KeyRecord[]): ReadonlyMap<string, KeyRecord> {
   return new Map(keys.map((key) => [key.id, key]));
 }
 
-function recordOf({ key, owner, scopes }: GivenKey): KeyRecord {
+function recordOf({ key, owner, scopes }: EnvironmentKey): KeyRecord {
   const hash = hashOf(key);
   return { id: hash.slice(0, 12), owner, scopes, hash, createdAt: '' };
 }

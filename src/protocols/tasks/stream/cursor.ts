@@ -29,7 +29,7 @@ export function afterOf({ seq, line }: Cursor): number {
 }
 
 /** A line and its position. Lines without an event have none. */
-export interface PlacedLine {
+export interface NumberedLine {
   readonly line: StreamLine;
   readonly id: string | undefined;
   /** The index of the line within its event. */
@@ -37,11 +37,11 @@ export interface PlacedLine {
 }
 
 /** Lines that are sent together: those of one or more complete events, or lines about the stream itself. */
-export type LineBatch = readonly PlacedLine[];
+export type LineBatch = readonly NumberedLine[];
 
 /** The lines of events with their ids, created once for all clients that get the same events. */
-export const placed = oncePer((events: readonly ProjectedEvent[]): LineBatch => {
-  const batch: PlacedLine[] = [];
+export const numberLines = oncePer((events: readonly ProjectedEvent[]): LineBatch => {
+  const batch: NumberedLine[] = [];
   for (const { source, lines } of events)
     for (const [index, line] of lines.entries())
       if (source === undefined) batch.push({ line, id: undefined, index: undefined });
@@ -51,7 +51,7 @@ export const placed = oncePer((events: readonly ProjectedEvent[]): LineBatch => 
 });
 
 /** Skips the lines that the client received before the stream broke. */
-export function unseen(batch: LineBatch, { seq, line: lastSeen = -1 }: Cursor): LineBatch {
-  const isSeen = ({ line, index = Infinity }: PlacedLine): boolean => line.seq === seq && index <= lastSeen;
+export function linesAfter(batch: LineBatch, { seq, line: lastSeen = -1 }: Cursor): LineBatch {
+  const isSeen = ({ line, index = Infinity }: NumberedLine): boolean => line.seq === seq && index <= lastSeen;
   return batch.some(isSeen) ? batch.filter((one) => !isSeen(one)) : batch;
 }

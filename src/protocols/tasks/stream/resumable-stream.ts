@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../../base/index.ts';
-import { afterOf, type Cursor, type LineBatch, placed, unseen } from './cursor.ts';
+import { afterOf, type Cursor, type LineBatch, numberLines, linesAfter } from './cursor.ts';
 import type { TasksContext } from '../http/route.ts';
 import type { ProjectedEvent } from '../settings.ts';
 import type { EventSelection } from './task-events.ts';
@@ -35,8 +35,8 @@ export function openResumableStream(
     events: project(host.pod(podId), { signal, ...withoutUndefined({ after }) }),
     take: (events) => {
       const { events: selected, isLast } = select(events);
-      const batch = placed(selected);
-      return { batch: from === undefined ? batch : unseen(batch, from), isLast };
+      const batch = numberLines(selected);
+      return { batch: from === undefined ? batch : linesAfter(batch, from), isLast };
     },
   };
 }

@@ -100,13 +100,13 @@ class TaskEvents {
 }
 
 /** The events at these indexes. Clients with the same selection get the same list, so its lines are serialized once. */
-function eventsAt(events: readonly ProjectedEvent[], places: readonly number[]): readonly ProjectedEvent[] {
-  if (places.length === events.length) return events;
+function eventsAt(events: readonly ProjectedEvent[], indexes: readonly number[]): readonly ProjectedEvent[] {
+  if (indexes.length === events.length) return events;
   const lists = partsOf(events);
-  const key = places.join(' ');
+  const key = indexes.join(' ');
   const known = lists.get(key);
   if (known !== undefined) return known;
-  const part = places.flatMap((place) => events[place] ?? []);
+  const part = indexes.flatMap((index) => events[index] ?? []);
   lists.set(key, part);
   return part;
 }

@@ -22,7 +22,7 @@ import {
   webSocketHandshake,
 } from '../../../wire/index.ts';
 import { type LineBatch, type Cursor, readCursor } from './cursor.ts';
-import { refuseKeyInAddress, requirePermission, tooManyStrangers } from '../http/authenticator.ts';
+import { refuseKeyInAddress, requirePermission, tooManyFailedAttempts } from '../http/authenticator.ts';
 import { readFields, wireError, wrongField } from '../errors.ts';
 import type { KeyRecord, KeyPermission } from '../keys/key.ts';
 import { oncePer } from './once-per.ts';
@@ -30,7 +30,7 @@ import { openResumableStream, whyClosed } from './resumable-stream.ts';
 import type { TasksContext } from '../http/route.ts';
 import { clean, type RequestContext, noPath } from '../http/serve-request.ts';
 import { ENDED } from './sse-stream.ts';
-import { known, readSubmit } from '../work/submit-request.ts';
+import { ignoringUnknownKeys, readSubmit } from '../work/submit-request.ts';
 
 /** A message from a client: `{method, params?, request_id?}`. Responses carry the same `request_id`. */
 type Method = (params: JsonObject, session: SocketSession) => Promise<object>;
@@ -46,7 +46,7 @@ interface SocketSession {
   /** By session. A second subscription to a session replaces the first. */
   readonly listening: Map<string, AbortController>;
   /** Sends a line. A client that does not read is disconnected, because its output is not buffered without limit. */
-  readonly say: (line: object) => void;
+  readonly send: (line: object) => void;
   /** Sends an error, with the fields that identify its subject. */
   readonly fail: (thrown: unknown, marks: JsonObject) => void;
   /** Fields for the audit log. */
@@ -55,21 +55,21 @@ interface SocketSession {
 }
 
 /** Upgrades a connection, or refuses it like any other request. */
-export async function serveSocket(upgrade: HttpUpgrade, counter: RequestContext): Promise<void> {
+export async function serveSocket(upgrade: HttpUpgrade, requestContext: RequestContext): Promise<void> {
   const { request, socket, requestId, clientRequestId, url } = upgrade;
-  const { entrance, refusals, audit, context } = counter;
+  const { authenticator, refusals, audit, context } = requestContext;
   const action = clean(`GET ${url?.pathname ?? request.url}`);
-  const remote = counter.remoteOf(request);
+  const remote = requestContext.remoteOf(request);
   let key: KeyRecord | undefined;
   try {
     const wait = refusals.wait(remote);
-    if (wait > 0 && entrance.find(request.headers) === undefined) throw tooManyStrangers(wait);
+    if (wait > 0 && authenticator.find(request.headers) === undefined) throw tooManyFailedAttempts(wait);
     if (url === undefined) throw noPath();
     refuseDuplicates(request.rawHeaders);
-    guardRequest(request.headers, counter.guard);
-    key = entrance.enter(request.headers, remote);
+    guardRequest(request.headers, requestContext.guard);
+    key = authenticator.enter(request.headers, remote);
     upgrade.trust(key.id);
-    entrance.charge(key);
+    authenticator.charge(key);
     refuseKeyInAddress(url);
     requirePermission(key, 'read');
     if (request.method !== 'GET') throw wrongField('method', 'must be GET for a WebSocket');
@@ -78,7 +78,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: RequestContext)
       request.headers,
       subprotocolFor(request.headers['sec-websocket-protocol']),
     );
-    open(upgrade, key, counter, answer);
+    open(upgrade, key, requestContext, answer);
     const [actor, keyId] = [key.owner, key.id];
     audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: 'allowed' });
   } catch (thrown) {
@@ -105,7 +105,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: RequestContext)
 function open(
   { socket, head, requestId, request }: HttpUpgrade,
   key: KeyRecord,
-  { context, log, audit, remoteOf, entrance, refusals, caught }: RequestContext,
+  { context, log, audit, remoteOf, authenticator, refusals, caught }: RequestContext,
   answer: string,
 ): void {
   const gone = new AbortController();
@@ -151,7 +151,7 @@ function open(
     link,
     charge: () => {
       try {
-        entrance.charge(key);
+        authenticator.charge(key);
       } catch (thrown) {
         // A client that ignores refusals is disconnected.
         if (refused.take() > 0) link.close(RATE_LIMITED, asPolypodError(thrown).message);
@@ -172,7 +172,7 @@ function open(
         target: stringOf(params.taskId ?? params.approvalId ?? params.sessionId),
         policyResult,
       }),
-    say: (line) => {
+    send: (line) => {
       if (link.pending > context.limits.unreadBytes)
         link.close(TOO_SLOW, 'too many unread bytes: reconnect and subscribe after the last id');
       else link.send(JSON.stringify(line));
@@ -181,7 +181,7 @@ function open(
       const error = asPolypodError(thrown);
       if (error.code === 'internal') log.error('a message failed', { message: error.message });
       const { body } = wireError(error, '');
-      session.say({ event: 'error', data: body.error, ...marks });
+      session.send({ event: 'error', data: body.error, ...marks });
     },
   };
 }
@@ -202,7 +202,7 @@ async function answerText(text: string, session: SocketSession): Promise<void> {
       throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
     requirePermission(session.key, scope);
     const data = await answer(readFields('params', shape.anyObject, params ?? {}), session);
-    session.say({ event: 'accepted', data, ...marked(requestId) });
+    session.send({ event: 'accepted', data, ...marked(requestId) });
     if (scope !== 'read')
       session.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
   } catch (thrown) {
@@ -229,10 +229,10 @@ const CURSOR: shape.Shape<string> = {
   },
 };
 
-const SUBSCRIBE = known(shape.fields({ sessionId: shape.text() }, { after: CURSOR }));
+const SUBSCRIBE = ignoringUnknownKeys(shape.fields({ sessionId: shape.text() }, { after: CURSOR }));
 
-const TASK = known(shape.fields({ taskId: shape.text() }, {}));
-const APPROVAL = known(shape.fields({ approvalId: shape.text() }, {}));
+const TASK = ignoringUnknownKeys(shape.fields({ taskId: shape.text() }, {}));
+const APPROVAL = ignoringUnknownKeys(shape.fields({ approvalId: shape.text() }, {}));
 
 const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
   [
@@ -290,14 +290,14 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
 
 /** Sends a session's lines until the client unsubscribes. */
 function listen(sessionId: string, podId: string, from: Cursor | undefined, session: SocketSession): void {
-  const { context, link, gone, listening, say, fail } = session;
+  const { context, link, gone, listening, send, fail } = session;
   if (!listening.has(sessionId) && listening.size >= context.limits.subscriptions)
     throw httpRefusal(429, 'too_many_streams', `this connection has ${listening.size} subscriptions already`);
   listening.get(sessionId)?.abort();
   const stop = new AbortController();
   listening.set(sessionId, stop);
   const signal = AbortSignal.any([gone, stop.signal]);
-  const send = async (): Promise<void> => {
+  const sendEvents = async (): Promise<void> => {
     const { events, take } = openResumableStream(context, { podId, from }, signal);
     for await (const projected of events) {
       if (signal.aborted) return;
@@ -305,9 +305,9 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, sess
       if (link.pending > context.limits.unreadBytes) await link.drained();
     }
     if (!signal.aborted)
-      say({ event: 'error', data: { code: ENDED, message: whyClosed(context) }, session_id: sessionId });
+      send({ event: 'error', data: { code: ENDED, message: whyClosed(context) }, session_id: sessionId });
   };
-  send()
+  sendEvents()
     .catch((thrown: unknown) => fail(thrown, { session_id: sessionId }))
     .finally(() => {
       if (listening.get(sessionId) === stop) listening.delete(sessionId);

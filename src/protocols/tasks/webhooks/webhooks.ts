@@ -22,7 +22,7 @@ export class Webhooks {
   readonly #limits: WebhookLimits;
   readonly #log: Log;
   /** Aborted when the agent stops: retries are no longer delayed. */
-  readonly #hurry = new AbortController();
+  readonly #stopRetries = new AbortController();
   readonly #stop = new AbortController();
   readonly #forget: () => void;
   readonly #deliveries = new Set<Promise<void>>();
@@ -38,7 +38,7 @@ export class Webhooks {
   /** Sends pending messages once more without delay. Those that are not accepted in time are dropped and logged. */
   async close(): Promise<void> {
     this.#forget();
-    this.#hurry.abort();
+    this.#stopRetries.abort();
     const timer = setTimeout(() => this.#stop.abort(), this.#limits.lastMs);
     await Promise.all(this.#deliveries);
     clearTimeout(timer);
@@ -66,7 +66,7 @@ export class Webhooks {
   async #deliver(hook: Webhook, message: JsonObject): Promise<void> {
     const { attempts, timeoutMs } = this.#limits;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      const isLast = this.#hurry.signal.aborted;
+      const isLast = this.#stopRetries.signal.aborted;
       try {
         await post(hook, message, { timeoutMs, signal: this.#stop.signal });
         return;
@@ -91,7 +91,7 @@ export class Webhooks {
 
   /** Waits until the next attempt is due, or until the agent stops. */
   async #pause(attempt: number): Promise<void> {
-    const { signal } = this.#hurry;
+    const { signal } = this.#stopRetries;
     await sleep(this.#limits.firstDelayMs * 2 ** (attempt - 1), undefined, { signal, ref: false }).catch(
       () => {},
     );
@@ -100,17 +100,17 @@ export class Webhooks {
 
 /** The messages for the changes between two rows. */
 export function newsOf(before: Row | undefined, row: Row): readonly JsonObject[] {
-  const place = { ...ownerAndName(row), podId: row.id, at: row.updatedAt };
+  const common = { ...ownerAndName(row), podId: row.id, at: row.updatedAt };
   const states = new Map(statesOf(before));
   const over = statesOf(row).flatMap(([taskId, state]) => {
     const was = states.get(taskId);
     if (!isOver(state) || was === state) return [];
-    return [{ type: `task.${STATUS[state]}`, taskId, status: STATUS[state], state, ...place }];
+    return [{ type: `task.${STATUS[state]}`, taskId, status: STATUS[state], state, ...common }];
   });
   const known = new Set(before?.approvals.map(({ approvalId }) => approvalId));
   const asked = row.approvals
     .filter(({ approvalId }) => !known.has(approvalId))
-    .map(({ approvalId, tool, title }) => ({ type: 'approval.pending', approvalId, tool, title, ...place }));
+    .map(({ approvalId, tool, title }) => ({ type: 'approval.pending', approvalId, tool, title, ...common }));
   return [...over, ...asked];
 }
 

@@ -2,15 +2,15 @@ import { shape, withoutUndefined } from '../../../base/index.ts';
 import { type ApprovalRow, DECISIONS, type Host, REMEMBER_OPTIONS, type Row } from '../../../pod/index.ts';
 import { readFields, unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
-import { limitOf, refuseElsewhere } from '../permit.ts';
+import { limitOf, refuseOtherDirectory } from '../permit.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
-import { known } from './submit-request.ts';
+import { ignoringUnknownKeys } from './submit-request.ts';
 import { callerFor } from './tasks.ts';
 import { filledText } from '../text-fields.ts';
 import type { ApprovalLine } from '../wire.ts';
 
 /** The body of `POST /approvals/{approvalId}/decide`. */
-export const DECISION = known(
+export const DECISION = ignoringUnknownKeys(
   shape.fields(
     { decision: shape.choice(DECISIONS) },
     {
@@ -50,7 +50,7 @@ export class Approvals {
     const { sessionId, ...decision } = readFields('the decision', DECISION, body);
     const row =
       sessionId === undefined ? await this.#rowOf(key, approvalId) : this.#sessions.get(key, sessionId);
-    await refuseElsewhere(key, row);
+    await refuseOtherDirectory(key, row);
     const limit = limitOf(key);
     await this.#host.approvals.decide(
       { approvalId, ...decision, ...withoutUndefined({ limit }) },

@@ -57,7 +57,7 @@ export class OwnedSessions {
   }
 
   /** Returns the pod for a name and creates it for a new name. The id of a pod that the key may not use is not a valid name. */
-  async obtain(key: KeyRecord, sessionId: string, cwd: string): Promise<Pod> {
+  async getOrCreate(key: KeyRecord, sessionId: string, cwd: string): Promise<Pod> {
     const row = this.find(key, sessionId);
     if (row !== undefined) return this.#host.pod(row.id);
     if (this.#host.sessions.get(sessionId) !== undefined) throw unknown(`session ${sessionId}`);

@@ -20,7 +20,7 @@ const path = wireText({
   longest: 4_096,
 });
 
-const CONTEXT: shape.Shape<WireContext> = known(
+const CONTEXT: shape.Shape<WireContext> = ignoringUnknownKeys(
   shape.fields(
     {},
     {
@@ -43,7 +43,7 @@ const name = wireText({
 });
 
 /** The body of `POST /submit_task`. */
-export const SUBMIT: shape.Shape<SubmitRequest> = known(
+export const SUBMIT: shape.Shape<SubmitRequest> = ignoringUnknownKeys(
   shape.fields(
     { sessionId: name, userPrompt: filledText, taskType: shape.choice(TASK_TYPES) },
     { context: CONTEXT },
@@ -58,7 +58,7 @@ export function readSubmit(body: JsonObject): SubmitRequest {
  * Accepts unknown keys: clients may send more than this version knows. A known key can be absent but not null, as in our schema and the
  * reference.
  */
-export function known<T>(strict: shape.Shape<T>): shape.Shape<T> {
+export function ignoringUnknownKeys<T>(strict: shape.Shape<T>): shape.Shape<T> {
   const { properties, required } = strict.schema;
   const keys = new Set(isObject(properties) ? Object.keys(properties) : []);
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];

@@ -2,10 +2,10 @@ import { asPolypodError, type PolypodError, uuidv7, withoutUndefined } from '../
 import { coordinatorSystem, type Delegations } from '../../../delegation/index.ts';
 import type { Caller, Host, Overrides, Receipt, Row, TaskHistory, TaskRow } from '../../../pod/index.ts';
 import { httpRefusal } from '../../../wire/index.ts';
-import { draining, unknown } from '../errors.ts';
+import { drainingError, unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
-import { defaultDirectory, permit, refuseElsewhere } from '../permit.ts';
+import { defaultDirectory, permit, refuseOtherDirectory } from '../permit.ts';
 import { type RefusalCounts, TASK_REJECTED } from '../refusal-counts.ts';
 import { agentName, type TasksLimits, type TasksSettings } from '../settings.ts';
 import { promptIn, withFiles } from './task-prompt.ts';
@@ -63,20 +63,20 @@ export class Tasks {
   }
 
   async #submit(key: KeyRecord, request: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
-    if (this.#settings.isDraining?.() === true) throw draining();
+    if (this.#settings.isDraining?.() === true) throw drainingError();
     const { cwd, overrides } = await permit(request.context ?? {}, key, this.#settings);
     const work = this.#workFor(request, overrides);
     // A rejected task creates no session.
     if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: request.taskType }, work);
     const known = this.#sessions.find(key, request.sessionId);
-    const pod = await this.#sessions.obtain(
+    const pod = await this.#sessions.getOrCreate(
       key,
       request.sessionId,
       cwd ?? (known === undefined ? await defaultDirectory(key, this.#settings) : known.cwd),
     );
     const row = this.#host.sessions.get(pod.id);
     // Also checks a session that a concurrent request has just created under the same name.
-    await refuseElsewhere(key, row ?? (await pod.snapshot()));
+    await refuseOtherDirectory(key, row ?? (await pod.snapshot()));
     if (cwd !== undefined && row !== undefined && row.cwd !== cwd)
       throw httpRefusal(
         409,

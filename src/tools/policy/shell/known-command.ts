@@ -25,7 +25,7 @@ export interface Reading {
   /** Words that may name files. */
   readonly files: readonly Word[];
   /** Whether it also reads what is below them, hidden files or not. */
-  readonly below: Below;
+  readonly below: FilesBelow;
   /** Set if no file contents are printed. */
   readonly namesOnly?: boolean;
   /** Set if it changes the directory of the following commands. */
@@ -34,7 +34,7 @@ export interface Reading {
   readonly git?: GitReading;
 }
 
-export type Below = 'all' | 'visible' | false;
+export type FilesBelow = 'all' | 'visible' | false;
 
 export interface GitReading {
   /** Whether it prints contents of tracked files that were not named. */

@@ -4,7 +4,7 @@ import type { Word } from './lexer.ts';
 
 /** The allowed expressions of find, and how many words follow. The others run, delete, write, or follow links. */
 const PRIMARIES: ReadonlyMap<string, 0 | 1> = new Map([
-  ...noWord(
+  ...withoutOperand(
     '( ) ! , -a -and -o -or -not -true -false -empty -print -print0 -ls -prune -quit -depth -d -xdev -mount ' +
       '-daystart -readable -writable -executable -nouser -nogroup',
   ),
@@ -44,7 +44,7 @@ function isExpression({ text }: Word): boolean {
   return text.startsWith('-') || text === '(' || text === '!' || text === ')' || text === ',';
 }
 
-function noWord(names: string): readonly [string, 0][] {
+function withoutOperand(names: string): readonly [string, 0][] {
   return names.split(' ').map((name) => [name, 0]);
 }
 

@@ -1,6 +1,6 @@
 import { basename, normalize } from 'node:path';
 import { looseWords } from './loose-words.ts';
-import { type Below, type Reading, literal } from './known-command.ts';
+import { type FilesBelow, type Reading, literal } from './known-command.ts';
 import { writtenFiles } from './known-writers.ts';
 import { readOnlyReading } from './read-only-commands.ts';
 import type { Word } from './lexer.ts';
@@ -41,7 +41,7 @@ export interface Named {
   /** Whether the path's first wildcard may expand to a flag. */
   readonly mayBeFlag: boolean;
   /** Whether it is read recursively. */
-  readonly below: Below;
+  readonly below: FilesBelow;
   /** Whether some of its content may be printed. */
   readonly shown: boolean;
 }

@@ -16,11 +16,11 @@ import { basename, dirname, join } from 'node:path';
 import { messageOf, systemCodeOf } from '../../../base/index.ts';
 import { isUnreadable, executedScripts, withFormerScripts } from './package-scripts.ts';
 import { regularFileText } from './regular-file.ts';
-import type { WorkspaceFindings, Notable } from './scan.ts';
+import type { WorkspaceFindings, WorkspaceEntry } from './scan.ts';
 
 /** The files of a workspace before a command that other programs would run. */
 export interface Snapshot {
-  readonly notable: ReadonlyMap<string, Notable>;
+  readonly notable: ReadonlyMap<string, WorkspaceEntry>;
   /** What each package.json runs. */
   readonly scripts: ReadonlyMap<string, string | undefined>;
   /** The text of start-up files with another name (hard link), under which a command could write to them. */
@@ -133,11 +133,11 @@ function overwrite(path: string, text: string): void {
   }
 }
 
-function isSame(former: Notable, now: Notable): boolean {
+function isSame(former: WorkspaceEntry, now: WorkspaceEntry): boolean {
   return former.type === now.type && former.identity === now.identity && former.linkTarget === now.linkTarget;
 }
 
-function inodeOf(notable: Notable | undefined): string | undefined {
+function inodeOf(notable: WorkspaceEntry | undefined): string | undefined {
   return notable?.identity.split(':').slice(0, 2).join(':');
 }
 

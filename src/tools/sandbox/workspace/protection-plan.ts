@@ -11,7 +11,7 @@ import {
   repositoryMounts,
   settingsPaths,
 } from './repositories.ts';
-import type { WorkspaceFindings, Notable } from './scan.ts';
+import type { WorkspaceFindings, WorkspaceEntry } from './scan.ts';
 
 export interface WorkspaceProtection {
   readonly mounts: readonly Mount[];
@@ -79,7 +79,7 @@ export function ancestorMounts(
 }
 
 function protectNotable(
-  one: Notable,
+  one: WorkspaceEntry,
   access: GitAccess,
   { roots, mayRebase }: ProtectionOptions,
 ): WorkspaceProtection {
@@ -124,7 +124,7 @@ function protectLinked(file: string, access: GitAccess, mayRebase: boolean): Wor
   };
 }
 
-function refuseUnprotectable({ path, type }: Notable): void {
+function refuseUnprotectable({ path, type }: WorkspaceEntry): void {
   if (type === 'link' && path.endsWith('/.git'))
     throw new PolypodError(
       'denied',

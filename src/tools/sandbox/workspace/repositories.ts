@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Mount } from '../mount.ts';
 import { regularFileText } from './regular-file.ts';
-import type { Notable } from './scan.ts';
+import type { WorkspaceEntry } from './scan.ts';
 
 /** How much of the repository of the current directory a command may change. */
 export type GitAccess =
@@ -96,7 +96,10 @@ export function absentSettings(directory: string, mayRebase: boolean): readonly 
 }
 
 /** Returns the `.git` of the directory in which a command starts, or of the nearest parent. */
-export function nearestRepository(cwd: string, found: ReadonlyMap<string, Notable>): Notable | undefined {
+export function nearestRepository(
+  cwd: string,
+  found: ReadonlyMap<string, WorkspaceEntry>,
+): WorkspaceEntry | undefined {
   for (let current = cwd; ; current = dirname(current)) {
     const notable = found.get(join(current, '.git'));
     if (notable !== undefined) return notable;

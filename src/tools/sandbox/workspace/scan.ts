@@ -6,7 +6,7 @@ import { isStartupFile } from '../../policy/startup-files.ts';
 import { isSecret, normalizePath } from '../../policy/secret-files.ts';
 
 /** An entry of a workspace that decides what other programs run later. */
-export interface Notable {
+export interface WorkspaceEntry {
   readonly path: string;
   readonly type: /** A directory named `.git`. */
     | 'repository'
@@ -27,7 +27,7 @@ export interface Notable {
 
 /** The result of a workspace scan. */
 export interface WorkspaceFindings {
-  readonly notable: ReadonlyMap<string, Notable>;
+  readonly notable: ReadonlyMap<string, WorkspaceEntry>;
   readonly packages: readonly string[];
   readonly sockets: readonly string[];
   /** Files and directories that contain secrets, judged by name. */
@@ -70,7 +70,7 @@ export class WorkspaceScan {
    * readable and read.
    */
   async scan(skipped: ReadonlySet<string>, force = false): Promise<WorkspaceFindings> {
-    const notable = new Map<string, Notable>();
+    const notable = new Map<string, WorkspaceEntry>();
     const packages: string[] = [];
     const sockets: string[] = [];
     const secrets: string[] = [];
@@ -192,7 +192,7 @@ function isGitName(name: string): boolean {
   return name.length < 20 && normalizePath(name) === '.git';
 }
 
-function note(found: Map<string, Notable>, path: string): void {
+function note(found: Map<string, WorkspaceEntry>, path: string): void {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return;
   const isGit = isGitName(path.slice(path.lastIndexOf('/') + 1));
@@ -208,7 +208,7 @@ function note(found: Map<string, Notable>, path: string): void {
   }
 }
 
-function noteBare(found: Map<string, Notable>, path: string): void {
+function noteBare(found: Map<string, WorkspaceEntry>, path: string): void {
   const head = join(path, 'HEAD');
   found.set(head, { path: head, type: 'bare-repository', identity: '', links: 1 });
 }

@@ -8,7 +8,7 @@ import { Table } from './table.ts';
  * Returns the current rows of a catalogue, most recently changed first; none if the file does not exist. For one-off lists: the
  * file is not kept open, and checksums, which would take most of the time, are not verified.
  */
-export function glance(path: string): readonly Row[] {
+export function readRows(path: string): readonly Row[] {
   const table = new Table();
   for (const line of textOf(path).split('\n')) {
     const record = line === '' ? undefined : tryParse(line);

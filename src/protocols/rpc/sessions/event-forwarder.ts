@@ -3,7 +3,7 @@ import { isReaderTooSlow, type Pod, type PodEvent, type Snapshot } from '../../.
 
 export interface EventForwarderParts {
   readonly join: (snapshot: Snapshot) => Promise<void>;
-  readonly tell: (event: PodEvent) => void | Promise<void>;
+  readonly forward: (event: PodEvent) => void | Promise<void>;
   /** Collects output until the returned function is called. */
   readonly hold: () => () => void;
   /** Resolves when the client can receive more. */
@@ -105,19 +105,19 @@ export class EventForwarder {
         this.#reach(watched.snapshot.seq);
         continue;
       }
-      await this.#tell(watched.batch.events);
+      await this.#forward(watched.batch.events);
       this.#reach(watched.batch.lastSeq);
       await drained();
       if (signal.aborted) return;
     }
   }
 
-  async #tell(events: readonly PodEvent[]): Promise<void> {
+  async #forward(events: readonly PodEvent[]): Promise<void> {
     const letGo = this.#parts.hold();
     try {
       for (const event of events) {
-        const telling = this.#parts.tell(event);
-        if (telling !== undefined) await telling;
+        const forwarding = this.#parts.forward(event);
+        if (forwarding !== undefined) await forwarding;
       }
     } finally {
       letGo();

@@ -2,7 +2,7 @@ import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import type { Print } from './print.ts';
 import type { View } from './view.ts';
 
-export interface Stepped {
+export interface StepResult {
   readonly view: View;
   readonly prints: readonly Print[];
 }

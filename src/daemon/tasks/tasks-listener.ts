@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
-import { podLines, type TasksListener, type Vitals } from '../../protocols/index.ts';
+import { podLines, type TasksListener, type Monitoring } from '../../protocols/index.ts';
 import { COMMAND_MODEL } from '../../setup/models/index.ts';
 import { type DataPaths, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
@@ -18,7 +18,7 @@ export interface AgentRequest {
 }
 
 /** What a daemon provides to its tasks doors. */
-export interface TasksParts extends Pick<TasksListener, 'modelNamed' | 'usualMode' | 'isDraining'> {
+export interface TasksParts extends Pick<TasksListener, 'modelNamed' | 'defaultMode' | 'isDraining'> {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
   /** Called when a door with keys is open: from then on tasks of revoked keys are ended. */
@@ -27,7 +27,7 @@ export interface TasksParts extends Pick<TasksListener, 'modelNamed' | 'usualMod
   readonly configured: () => AgentRequest;
   /** The number of events to buffer for one reader. */
   readonly watcher: number;
-  readonly vitals: Vitals;
+  readonly monitoring: Monitoring;
 }
 
 /** Resolves a path that is written in a file of this directory. */
@@ -40,7 +40,7 @@ export async function tasksListener(
   { stated, from, cwd }: AgentRequest,
   parts: TasksParts,
 ): Promise<TasksListener> {
-  const { env, dataPaths, watcher, modelNamed, usualMode, isDraining } = parts;
+  const { env, dataPaths, watcher, modelNamed, defaultMode, isDraining } = parts;
   const { name, address, port, hosts, origins, mode, model } = stated;
   const at = (path: string): string => pathFrom(from, path, dataPaths);
   refuseUnsafeFile('the file of keys', keysFile(dataPaths));
@@ -74,7 +74,7 @@ export async function tasksListener(
     keys,
     cwd: directory,
     directories: [directory, ...(stated.directories ?? []).map(at)],
-    ...withoutUndefined({ mode, usualMode, model, fourEyes: stated.four_eyes }),
+    ...withoutUndefined({ mode, defaultMode, model, fourEyes: stated.four_eyes }),
     modelNamed,
     ...withoutUndefined({ isDraining }),
     command: { model: COMMAND_MODEL, tool: 'bash' },

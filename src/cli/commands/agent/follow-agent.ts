@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlLink } from '../../../control/index.ts';
 import { readAgent } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 
 /** Follows an agent of a daemon that was already running: Ctrl-C closes the door of the agent, and the daemon continues. */
-export async function stay(
+export async function followAgent(
   name: string,
   dataPaths: DataPaths,
   link: ControlLink,
-  { signal, stderr }: Surroundings,
+  { signal, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const over = new AbortController();
   // Requests on one connection are sequential, and this one waits until the connection closes.
@@ -19,7 +19,7 @@ export async function stay(
     signal.aborted
       ? Promise.resolve('interrupted')
       : once(signal, 'abort').then(() => 'interrupted' as const),
-    ear.hungUp().then(() => 'daemon gone'),
+    ear.disconnected().then(() => 'daemon gone'),
     closed(name, dataPaths, over.signal).then(() => 'closed'),
   ];
   const end = await Promise.race(ends);

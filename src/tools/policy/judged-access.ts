@@ -6,11 +6,14 @@ import type { Step } from './shell/script-steps.ts';
 /** A call as the policy sees it: the tool, and what it would touch, with resolved paths. */
 export interface Call {
   readonly tool: string;
-  readonly access: readonly Judged[];
+  readonly access: readonly JudgedAccess[];
 }
 
 /** Access with resolved paths: all that a decision depends on. */
-export type Judged = JudgedPath | JudgedCommand | { readonly type: 'foreign'; readonly readOnly: boolean };
+export type JudgedAccess =
+  | JudgedPath
+  | JudgedCommand
+  | { readonly type: 'foreign'; readonly readOnly: boolean };
 
 export interface JudgedPath {
   readonly type: 'read' | 'write';
@@ -39,7 +42,7 @@ export interface JudgedCommand {
 }
 
 export interface JudgedStep extends Omit<Step, 'named' | 'directories' | 'git'> {
-  readonly touched: readonly Touched[];
+  readonly touched: readonly TouchedFile[];
   /** The files that run for its name and its prefixes; none for builtins of the shell. */
   readonly programs: readonly Program[];
   readonly git: JudgedGit | undefined;
@@ -53,7 +56,7 @@ export interface JudgedGit {
 }
 
 /** A file that a command names, also through wildcards. */
-export interface Touched {
+export interface TouchedFile {
   readonly access: 'read' | 'write' | 'mention';
   /** Whether the shell opens it. */
   readonly byShell: boolean;

@@ -1,6 +1,6 @@
 import type { PodHandle } from '../../control/index.ts';
 import type { DataPaths } from '../../setup/index.ts';
-import type { ExitCode, Surroundings } from '../command.ts';
+import type { ExitCode, CommandContext } from '../command.ts';
 import { wantsPlain } from '../../terminal/index.ts';
 import { HistoryFile } from './history-file.ts';
 import type { PodLocation } from '../hosting/index.ts';
@@ -8,29 +8,29 @@ import { plainChat } from './plain-chat.ts';
 import { terminalChat } from './terminal-chat.ts';
 
 export interface Chat {
-  readonly place: PodLocation;
+  readonly location: PodLocation;
   /** The session to continue; a new session if undefined. */
   readonly pod: PodHandle | undefined;
   readonly prompt: string | undefined;
   readonly dataPaths: DataPaths;
   readonly isPlain: boolean;
   /** Store neither the session nor the prompts. */
-  readonly isFleeting: boolean;
+  readonly isEphemeral: boolean;
   /** Other clients may use the pod: they can answer its approvals after this chat has ended. */
-  readonly isGuest: boolean;
+  readonly hasJoined: boolean;
 }
 
 /** Runs the chat until the user leaves, then closes the location. */
-export async function holdChat(
-  { place, pod, prompt, dataPaths, isPlain, isFleeting, isGuest }: Chat,
-  around: Surroundings,
+export async function runChat(
+  { location, pod, prompt, dataPaths, isPlain, isEphemeral, hasJoined }: Chat,
+  context: CommandContext,
 ): Promise<ExitCode> {
   try {
-    if (isPlain || wantsPlain(around, around.env))
-      return await plainChat({ place, pod, prompt, isGuest }, around);
-    const history = isFleeting ? undefined : new HistoryFile(dataPaths.dataDirectory);
-    return await terminalChat({ place, pod, prompt, history }, around);
+    if (isPlain || wantsPlain(context, context.env))
+      return await plainChat({ location, pod, prompt, hasJoined }, context);
+    const history = isEphemeral ? undefined : new HistoryFile(dataPaths.dataDirectory);
+    return await terminalChat({ location, pod, prompt, history }, context);
   } finally {
-    await place.close();
+    await location.close();
   }
 }

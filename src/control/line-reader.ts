@@ -8,7 +8,7 @@ const MOST_AHEAD = 1024 * 1024;
 const NEWLINE = 10;
 
 /** Reads the lines of a connection one at a time. After any line, another reader can take over the socket. */
-export class Intake {
+export class LineReader {
   readonly #socket: Socket;
   #pieces: Uint8Array[] = [];
   #length = 0;

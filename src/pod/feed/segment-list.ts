@@ -1,11 +1,11 @@
 import { type Feed, type FeedOptions, fileFailure, openFeed } from '../../store/index.ts';
 import { closeSegment, syncFileAndName } from './disk.ts';
-import { withoutHoles } from './mend.ts';
+import { withoutHoles } from './recover-segments.ts';
 import { isRest, seqIn } from './record.ts';
 import { lastTextIn, type Segment } from './segment.ts';
 
 /** The segments of a feed: the read-only ones and the current one. An empty feed has none. */
-export interface Held {
+export interface SegmentList {
   readonly older: readonly Segment[];
   readonly current: Feed | undefined;
   readonly lastSeq: number;
@@ -16,11 +16,11 @@ export interface Held {
 type Owned = Required<Pick<FeedOptions, 'sessionId' | 'files' | 'guard'>>;
 
 /** Opens the last segment for appending. If the feed was not closed, or its end is lost, segments before a gap are removed. */
-export async function hold(
+export async function openSegmentList(
   { sessionId, files, guard }: Owned,
   found: readonly Segment[],
   isEndLost = false,
-): Promise<Held> {
+): Promise<SegmentList> {
   const last = found.at(-1);
   if (last === undefined) return { older: [], current: undefined, lastSeq: 0, isClean: false };
   const { path, firstSeq } = last;

@@ -2,7 +2,7 @@ import { numberOf, stringOf } from '../base/index.ts';
 import type { ToolOutput } from './tool.ts';
 
 /** How much of a text for the model was printed by the command, and what was cut off its end. */
-export interface Printed {
+export interface PrintedOutput {
   readonly printedLength: number;
   readonly trimmed: string;
 }

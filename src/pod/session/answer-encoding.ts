@@ -50,7 +50,7 @@ export function followSteps(
     const block = content[at];
     const plain = block && itemOfBlock(block, api);
     const read = plain && spaced === true ? spacedCall(plain, block) : plain;
-    const item = whole === undefined ? read && patched(read, set) : readItem(whole);
+    const item = whole === undefined ? read && applyDifference(read, set) : readItem(whole);
     if (item === undefined || typeof take !== 'number') return undefined;
     items.push(item);
     at += take;
@@ -84,7 +84,7 @@ export function differenceOf(from: Item, to: Item): JsonObject | undefined {
 }
 
 /** Applies the difference to an item. */
-export function patched(item: Item, difference: unknown): Item | undefined {
+export function applyDifference(item: Item, difference: unknown): Item | undefined {
   if (!isObject(difference)) return item;
   const changed = Object.entries({ ...item, ...difference }).filter(([, value]) => value !== null);
   return readItem(Object.fromEntries(changed));

@@ -2,7 +2,7 @@ import type { Decision } from '../../../pod/index.ts';
 import { resolve } from 'node:path';
 import { type JsonObject, PolypodError, uuidv7, withoutUndefined } from '../../../base/index.ts';
 import { isFinished, type TasksClient } from '../../../client/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
@@ -19,17 +19,17 @@ interface ActionContext {
   readonly client: TasksClient;
   readonly words: readonly string[];
   readonly values: TaskValues;
-  readonly around: Surroundings;
+  readonly context: CommandContext;
 }
 
 /** Runs one action of `polypod task`. */
-export async function act(
+export async function runAction(
   action: Action,
   words: readonly string[],
   values: TaskValues,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  return DO[action]({ client: await clientFor(values, around), words, values, around });
+  return DO[action]({ client: await clientFor(values, context), words, values, context });
 }
 
 const DO: Readonly<Record<Action, (context: ActionContext) => Promise<ExitCode>>> = {
@@ -38,95 +38,100 @@ const DO: Readonly<Record<Action, (context: ActionContext) => Promise<ExitCode>>
   watch,
   cancel,
   list,
-  approve: (context) => decide('approve', context),
-  deny: (context) => decide('deny', context),
+  approve: (action) => decide('approve', action),
+  deny: (action) => decide('deny', action),
 };
 
-async function submit({ client, words, values, around }: ActionContext): Promise<ExitCode> {
+async function submit({ client, words, values, context }: ActionContext): Promise<ExitCode> {
   if (values.wait && values.watch)
     throw new PolypodError('bad-request', '--wait and --watch exclude each other: --watch also waits');
   const userPrompt = await promptFrom(
     words,
-    around.stdin,
+    context.stdin,
     'polypod task submit --watch "Fix the failing test"',
   );
   const { session: sessionId = `cli-${uuidv7()}`, type: taskType = 'complex_task' } = values;
-  const context = contextOf(values);
-  const wish = { sessionId, userPrompt, taskType, ...(Object.keys(context).length > 0 && { context }) };
-  const submitted = await client.submit(wish, values['idempotency-key']);
+  const taskContext = contextOf(values);
+  const task = {
+    sessionId,
+    userPrompt,
+    taskType,
+    ...(Object.keys(taskContext).length > 0 && { context: taskContext }),
+  };
+  const submitted = await client.submit(task, values['idempotency-key']);
   const { taskId } = submitted;
   const isFollowed = values.wait || values.watch;
   if (submitted.status === 'rejected') {
-    if (values.json) print(around, { ...submitted, sessionId });
+    if (values.json) print(context, { ...submitted, sessionId });
     const why = submitted.message ?? 'no reason was given';
-    around.stderr.write(`polypod task: the task was rejected: ${sanitizeLine(why)}\n`);
+    context.stderr.write(`polypod task: the task was rejected: ${sanitizeLine(why)}\n`);
     return EXIT.broken;
   }
   if (!isFollowed) {
-    if (values.json) print(around, { ...submitted, sessionId });
-    else around.stdout.write(`${sanitizeLine(taskId)}\n`);
+    if (values.json) print(context, { ...submitted, sessionId });
+    else context.stdout.write(`${sanitizeLine(taskId)}\n`);
     if (!values.json && !values.quiet)
-      around.stderr.write(
+      context.stderr.write(
         `polypod task: accepted in session ${sanitizeLine(sessionId)}\n  ${commandLine(['watch', taskId], values)}\n`,
       );
     return EXIT.ok;
   }
-  if (values.json && values.watch) around.stdout.write(`${JSON.stringify({ ...submitted, sessionId })}\n`);
+  if (values.json && values.watch) context.stdout.write(`${JSON.stringify({ ...submitted, sessionId })}\n`);
   else if (!values.json && !values.quiet)
-    around.stderr.write(`polypod task: ${sanitizeLine(taskId)} in session ${sanitizeLine(sessionId)}\n`);
-  return follow(client, { taskId, sessionId }, values, around);
+    context.stderr.write(`polypod task: ${sanitizeLine(taskId)} in session ${sanitizeLine(sessionId)}\n`);
+  return follow(client, { taskId, sessionId }, values, context);
 }
 
-async function status({ client, words, values, around }: ActionContext): Promise<ExitCode> {
+async function status({ client, words, values, context }: ActionContext): Promise<ExitCode> {
   const found = await client.status(await findTask(client, onlyId('status', words)));
   const approvals = found.state === 'waiting_approval' ? await asked(client, found.sessionId) : [];
   if (values.json) {
-    print(around, statusWith(found, approvals));
+    print(context, statusWith(found, approvals));
     return exitCodeOf(found);
   }
-  around.stdout.write(statusText(found));
-  const view = new WaitingView(around, values);
+  context.stdout.write(statusText(found));
+  const view = new WaitingView(context, values);
   view.ask(approvals);
   view.close();
-  if (isFinished(found)) showResult(found, around, { withText: true });
+  if (isFinished(found)) showResult(found, context, { withText: true });
   return exitCodeOf(found);
 }
 
-async function watch({ client, words, values, around }: ActionContext): Promise<ExitCode> {
+async function watch({ client, words, values, context }: ActionContext): Promise<ExitCode> {
   const taskId = await findTask(client, onlyId('watch', words));
   // An unknown task or an invalid key fails at once, without a retry.
   const { sessionId } = await client.status(taskId);
-  return follow(client, { taskId, sessionId }, values, around);
+  return follow(client, { taskId, sessionId }, values, context);
 }
 
-async function cancel({ client, words, values, around }: ActionContext): Promise<ExitCode> {
+async function cancel({ client, words, values, context }: ActionContext): Promise<ExitCode> {
   const taskId = await findTask(client, onlyId('cancel', words));
   const after = await client.cancel(taskId);
-  if (values.json) print(around, after);
-  else around.stdout.write(statusText(after));
+  if (values.json) print(context, after);
+  else context.stdout.write(statusText(after));
   if (!values.json && !isFinished(after))
-    around.stderr.write(
+    context.stderr.write(
       `polypod task: the task is being cancelled\n  ${commandLine(['watch', taskId], values)}\n`,
     );
   return EXIT.ok;
 }
 
-async function list({ client, words, values, around }: ActionContext): Promise<ExitCode> {
+async function list({ client, words, values, context }: ActionContext): Promise<ExitCode> {
   if (words.length > 0)
     throw new PolypodError('bad-request', `list takes no argument: try --session ${words.join(' ')}`);
   const { session, status: only, limit } = values;
   const tasks = await client.list({
     ...withoutUndefined({ sessionId: session, status: only, limit }),
   });
-  if (values.json) print(around, tasks);
-  else if (tasks.length === 0) around.stderr.write('no tasks; polypod task submit submits one\n');
-  else around.stdout.write(listText(tasks, around));
+  if (values.json) print(context, tasks);
+  else if (tasks.length === 0) context.stderr.write('no tasks; polypod task submit submits one\n');
+  else context.stdout.write(listText(tasks, context));
   return EXIT.ok;
 }
 
 async function decide(
   decision: Decision,
-  { client, words, values, around }: ActionContext,
+  { client, words, values, context }: ActionContext,
 ): Promise<ExitCode> {
   const { comment } = values;
   if (words.length === 0)
@@ -138,11 +143,12 @@ async function decide(
     throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model receives it as the reason');
   for (const approvalId of words) {
     await client.decide(approvalId, { decision, ...withoutUndefined({ comment }) });
-    if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${sanitizeLine(approvalId)}\n`);
+    if (!values.json)
+      context.stderr.write(`polypod task: ${DECIDED[decision]} ${sanitizeLine(approvalId)}\n`);
   }
   if (values.json)
     print(
-      around,
+      context,
       words.map((approvalId) => ({ approvalId, decision })),
     );
   return EXIT.ok;
@@ -171,6 +177,6 @@ function onlyId(action: string, words: readonly string[]): string {
   );
 }
 
-function print({ stdout }: Surroundings, value: unknown): void {
+function print({ stdout }: CommandContext, value: unknown): void {
   stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

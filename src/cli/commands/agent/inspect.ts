@@ -9,21 +9,21 @@ import {
 } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import { relativeTime } from '../../output/relative-time.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { EXIT, type ExitCode, type CommandContext } from '../../command.ts';
 import { table } from '../../output/table.ts';
-import { askWhether, type Probed } from './probe.ts';
+import { askWhether, type ProbeResult } from './probe.ts';
 
 interface Seen {
   readonly record: AgentRecord;
   /** Undefined if nothing answers: the agent was killed. */
-  readonly answer: Probed | undefined;
+  readonly answer: ProbeResult | undefined;
 }
 
 /** `polypod agent list`: the agents of a data directory. */
 export async function list(
   dataPaths: DataPaths,
   json: boolean,
-  { stdout, stderr }: Surroundings,
+  { stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const seen = await Promise.all(readAgents(dataPaths).map((record) => look(record, dataPaths)));
   if (json) stdout.write(`${JSON.stringify(seen.map(described), null, 2)}\n`);
@@ -50,7 +50,7 @@ export async function status(
   name: string,
   dataPaths: DataPaths,
   json: boolean,
-  { stdout, stderr }: Surroundings,
+  { stdout, stderr }: CommandContext,
 ): Promise<ExitCode> {
   const record = readAgent(dataPaths, name);
   const seen = record && (await look(record, dataPaths));
@@ -76,7 +76,7 @@ export async function status(
 }
 
 /** The record of a started agent. Throws with the next step if there is none. */
-export function recorded(name: string, dataPaths: DataPaths): AgentRecord {
+export function agentRecord(name: string, dataPaths: DataPaths): AgentRecord {
   const record = readAgent(dataPaths, name);
   if (record !== undefined) return record;
   const others = readAgents(dataPaths).map((other) => other.name);
@@ -96,7 +96,7 @@ function described({ record, answer }: Seen): object {
 }
 
 /** An agent that rejects the request is still running. */
-function stateOf(answer: Probed | undefined): string {
+function stateOf(answer: ProbeResult | undefined): string {
   if (answer === undefined) return 'gone';
   return answer.status === 200 ? stringOf(answer.body.status) : 'up';
 }

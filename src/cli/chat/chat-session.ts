@@ -40,28 +40,28 @@ export interface Accepted {
 
 /** Sends the input of a user to the pods of one location, one at a time. Used with and without a terminal. */
 export class ChatSession {
-  readonly #place: PodLocation;
-  readonly #stage: ChatDisplay;
+  readonly #location: PodLocation;
+  readonly #display: ChatDisplay;
   /** The sessions that this chat created. */
   readonly #made = new Set<string>();
   #conversation: Conversation;
 
   static async open(
-    place: PodLocation,
+    location: PodLocation,
     pod: PodHandle | undefined,
-    stage: ChatDisplay,
+    display: ChatDisplay,
   ): Promise<ChatSession> {
-    const fresh = pod ?? (await place.create());
-    const conversation = await Conversation.open(fresh, optionsFor(place, stage));
-    const talk = new ChatSession(place, stage, conversation);
+    const fresh = pod ?? (await location.create());
+    const conversation = await Conversation.open(fresh, optionsFor(location, display));
+    const session = new ChatSession(location, display, conversation);
     conversation.begin();
-    if (pod === undefined) talk.#made.add(fresh.id);
-    return talk;
+    if (pod === undefined) session.#made.add(fresh.id);
+    return session;
   }
 
-  private constructor(place: PodLocation, stage: ChatDisplay, conversation: Conversation) {
-    this.#place = place;
-    this.#stage = stage;
+  private constructor(location: PodLocation, display: ChatDisplay, conversation: Conversation) {
+    this.#location = location;
+    this.#display = display;
     this.#conversation = conversation;
   }
 
@@ -70,13 +70,14 @@ export class ChatSession {
   }
 
   /** Executes the input; undefined if it was rejected. The reason is printed. */
-  async submit(said: UserInput): Promise<Accepted | undefined> {
+  async submit(input: UserInput): Promise<Accepted | undefined> {
     try {
-      return await this.#act(said);
+      return await this.#act(input);
     } catch (thrown) {
-      this.#stage.print([notice(messageOf(thrown), 'error')]);
+      this.#display.print([notice(messageOf(thrown), 'error')]);
       // If the pod was unreachable, the text goes back to the input.
-      if (this.view.isAway || asPolypodError(thrown).code === 'unreachable') this.#stage.suggest(said.text);
+      if (this.view.isAway || asPolypodError(thrown).code === 'unreachable')
+        this.#display.suggest(input.text);
       return undefined;
     }
   }
@@ -95,7 +96,7 @@ export class ChatSession {
     if (!(await this.#quietly(isShell ? { type: 'abort-shell' } : { type: 'cancel' })) || unread.length === 0)
       return;
     await this.#quietly({ type: 'clear-queue', queueIds: unread.map(({ queueId }) => queueId) });
-    this.#stage.suggest(unread.map(({ content }) => textOf(content)).join('\n'));
+    this.#display.suggest(unread.map(({ content }) => textOf(content)).join('\n'));
   }
 
   /** Leaves the session. A session that was created here and never used is removed. */
@@ -108,7 +109,7 @@ export class ChatSession {
       await this.#conversation.handle(command, by);
       return true;
     } catch (thrown) {
-      this.#stage.print([notice(messageOf(thrown), 'error')]);
+      this.#display.print([notice(messageOf(thrown), 'error')]);
       return false;
     }
   }
@@ -136,12 +137,12 @@ export class ChatSession {
   }
 
   #context(handle: SlashCommandContext['handle']): SlashCommandContext {
-    const { suggest, copy, askAgain, leave, print } = this.#stage;
+    const { suggest, copy, askAgain, leave, print } = this.#display;
     return {
-      place: this.#place,
+      location: this.#location,
       view: this.view,
       pod: this.#conversation.pod,
-      say: (text, tone) => print([notice(text, tone)]),
+      notify: (text, tone) => print([notice(text, tone)]),
       list: (rows) => print([{ type: 'list', rows }]),
       handle,
       enter: (pod) => this.#enter(pod),
@@ -154,13 +155,14 @@ export class ChatSession {
 
   async #enter(pod: PodHandle): Promise<void> {
     if (pod.id === this.#conversation.pod.id) return;
-    const isNew = (await this.#place.sessions()).find(({ id }) => id === pod.id)?.firstPrompt === undefined;
+    const isNew =
+      (await this.#location.sessions()).find(({ id }) => id === pod.id)?.firstPrompt === undefined;
     // If the session cannot be opened, the current one stays open.
-    const next = await Conversation.open(pod, optionsFor(this.#place, this.#stage));
+    const next = await Conversation.open(pod, optionsFor(this.#location, this.#display));
     await this.#leaveConversation();
     if (isNew) this.#made.add(pod.id);
     this.#conversation = next;
-    this.#stage.print([notice(`session ${pod.id}`)]);
+    this.#display.print([notice(`session ${pod.id}`)]);
     next.begin();
   }
 
@@ -168,15 +170,15 @@ export class ChatSession {
     const { pod, view } = this.#conversation;
     await this.#conversation.leave();
     // Failing to remove an empty session does no harm.
-    if (this.#made.has(pod.id) && !view.hasBegun) await this.#place.discard(pod.id).catch(() => {});
+    if (this.#made.has(pod.id) && !view.hasBegun) await this.#location.discard(pod.id).catch(() => {});
   }
 }
 
 function optionsFor(
-  place: PodLocation,
+  location: PodLocation,
   { now, print, onView, leave, lost }: ChatDisplay,
 ): ConversationOptions {
-  return { place, now, onPrints: print, onView, onEnd: (how) => (how === 'lost' ? lost() : leave()) };
+  return { location, now, onPrints: print, onView, onEnd: (how) => (how === 'lost' ? lost() : leave()) };
 }
 
 function acceptedWith(receipt: Receipt | undefined): Accepted {
