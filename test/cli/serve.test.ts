@@ -315,7 +315,7 @@ describe('SIGHUP', () => {
     daemon.child.kill('SIGHUP');
     await daemon.waitForOutput('configuration reloaded');
     expect(logOf(dataDirectory)).toContain(
-      '"inForce":["permissions"],"forNewPods":["mcp_servers"],"afterRestart":["limits"]',
+      '"applied":["permissions"],"forNewPods":["mcp_servers"],"afterRestart":["limits"]',
     );
     configure('limits: [7]\n');
     daemon.child.kill('SIGHUP');

@@ -92,7 +92,7 @@ accounts:
 `,
     });
     const configFile = join(directory, 'config.yaml');
-    const key = { text: 'from-file\n', place: join(directory, 'key.txt') };
+    const key = { text: 'from-file\n', source: join(directory, 'key.txt') };
     expect(await readConfig({ configFile, home: directory })).toEqual({
       config: {
         ...NOTHING,
@@ -112,7 +112,7 @@ accounts:
           {
             name: 'inline',
             vendor: 'xai',
-            key: { text: 'xai-1', place: `accounts.inline.key in ${configFile}` },
+            key: { text: 'xai-1', source: `accounts.inline.key in ${configFile}` },
           },
         ],
       },

@@ -84,7 +84,7 @@ function draw({ columns, rows }) {
       input,
       staticLive([...menuLines(editor, columns, 4), statusLine('demo', `${columns}x${rows}`, columns)]),
     ]),
-    againMs: stream === undefined ? undefined : FRAME_MS,
+    redrawAfterMs: stream === undefined ? undefined : FRAME_MS,
   };
 }
 
