@@ -1,10 +1,11 @@
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
-import { listPs, listProcesses } from '../../src/tools/process/process-list.ts';
+import { findProcess, listPs, listProcesses } from '../../src/tools/process/process-list.ts';
 import { withDescendants } from '../../src/tools/process/process-tree.ts';
-import { toolFixture } from './fixture.ts';
+import { temporaryDirectory, toolFixture } from './fixture.ts';
 import { holdersOf, survivorsOf, token } from './survivors.ts';
 
 /** How many process trees are cancelled at a random moment; `POLYPOD_CANCELS=200` for the long version. */
@@ -75,8 +76,41 @@ describe('the processes of a machine', () => {
     expect(find(ours)).toMatchObject({ pid: process.pid, parent: process.ppid, group: find(byPs)?.group });
   });
 
+  test('are running while a thread runs, and exiting from the start of their exit to their end', () => {
+    const proc = temporaryDirectory();
+    const stat = (path: string, state: string, flags: number, threads: number): void => {
+      mkdirSync(join(proc, path), { recursive: true });
+      const fields = [state, 1, 7, 7, 0, -1, flags, 0, 0, 0, 0, 0, 0, 0, 0, 20, 0, threads, 0, 99];
+      writeFileSync(join(proc, path, 'stat'), `7 (a) b) ${fields.join(' ')}\n`);
+    };
+    const ids = { pid: 7, parent: 1, group: 7, session: 7, start: 99 };
+    stat('7', 'S', 0x400000, 1);
+    expect(findProcess(7, proc)).toEqual({ ...ids, isExiting: false });
+    stat('7', 'R', 0x400004, 1);
+    expect(findProcess(7, proc)).toEqual({ ...ids, isExiting: true });
+    stat('7', 'Z', 0x40000c, 1);
+    expect(findProcess(7, proc)).toBeUndefined();
+    stat('7', 'R', 0x400004, 3);
+    stat('7/task/7', 'Z', 0x40000c, 3);
+    stat('7/task/8', 'R', 0x400044, 3);
+    stat('7/task/9', 'S', 0x400040, 3);
+    expect(findProcess(7, proc)).toEqual({ ...ids, isExiting: false, thread: 9 });
+    stat('7', 'Z', 0x40000c, 3);
+    expect(findProcess(7, proc)).toEqual({ ...ids, isExiting: false, thread: 9 });
+    stat('7/task/9', 'X', 0x400040, 3);
+    expect(findProcess(7, proc)).toBeUndefined();
+    expect(findProcess(8, proc)).toBeUndefined();
+  });
+
   test('belong to a tree by descent', () => {
-    const process = (pid: number, parent: number) => ({ pid, parent, group: 0, session: 0, start: 0 });
+    const process = (pid: number, parent: number) => ({
+      pid,
+      parent,
+      group: 0,
+      session: 0,
+      start: 0,
+      isExiting: false,
+    });
     const all = [process(1, 0), process(2, 1), process(3, 2), process(4, 3), process(5, 1), process(6, 6)];
     const tree = withDescendants(all, ({ pid }) => pid === 2 || pid === 6);
     expect(tree.map(({ pid }) => pid)).toEqual([2, 6, 3, 4]);

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +7,14 @@ import { bash } from '../../src/tools/bash.ts';
 import { printedText, type Sandbox, type ToolOutput } from '../../src/tools/index.ts';
 import { addFiles, callTool, invalidText, toolFixture, outputText } from './fixture.ts';
 import { survivorsOf, token } from './survivors.ts';
+
+/** Whether perl can end its main thread and keep another: programs in JavaScript cannot. Linux on x86-64 and arm64. */
+function hasPerlThreads(): boolean {
+  return (
+    process.platform === 'linux' &&
+    spawnSync('perl', ['-Mthreads', '-e', '1'], { stdio: 'ignore' }).status === 0
+  );
+}
 
 async function run(command: string, more: object = {}): Promise<ToolOutput> {
   return await toolFixture().call(bash, { command, ...more });
@@ -300,6 +308,19 @@ describe('a process that a command leaves in the background', () => {
     const output = await run(commandFor(mark));
     expect(output.isError).toBe(false);
     expect(outputText(output)).toBe(`started\n[left in the background and ended: sleep ${mark}]`);
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+
+  test.skipIf(!hasPerlThreads()).each([
+    ['in the shell', (program: string) => `${program} & echo started`],
+    ['by a double fork', (program: string) => `(setsid ${program} > /dev/null 2>&1 &); echo started`],
+  ])('%s is ended although its main thread has ended and it looks like a zombie', async (_, commandFor) => {
+    const mark = token();
+    const exitThisThread = `syscall(${process.arch === 'x64' ? 60 : 93}, 0)`;
+    const output = await run(
+      `${commandFor(`perl -Mthreads -e 'threads->create(sub { sleep 600 }); ${exitThisThread}' ${mark}`)}; sleep 0.5`,
+    );
+    expect(outputText(output)).toContain('started\n[left in the background and ended: perl -Mthreads');
     expect(survivorsOf(mark)).toEqual([]);
   });
 

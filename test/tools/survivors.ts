@@ -18,19 +18,29 @@ export function survivorsOf(mark: string): readonly string[] {
   }
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
+    .flatMap((pid) => threadsIn(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`))
+    .flatMap((thread) => {
       try {
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        const state = readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) /s, '')[0];
-        return command.includes(mark) && state !== 'Z' ? [`${pid} ${state} ${command}`] : [];
+        const command = readFileSync(`${thread}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        const state = readFileSync(`${thread}/stat`, 'latin1').replace(/^.*\) /s, '')[0];
+        return command.includes(mark) && state !== 'Z' ? [`${thread} ${state} ${command}`] : [];
       } catch {
         return [];
       }
     });
 }
 
+/** The threads of a process: the main thread may have ended before the others. */
+function threadsIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
 /** Returns the processes that have a file of a directory open. Linux only. */
 export async function holdersOf(directory: string): Promise<readonly string[]> {
-  const holders = (await listProcesses()).filter(({ pid }) => hasOpen(pid, [`${directory}/`]));
-  return holders.map(({ pid }) => processCommandLine(pid));
+  const holders = (await listProcesses()).filter((one) => hasOpen(one, [`${directory}/`]));
+  return holders.map(processCommandLine);
 }

@@ -56,8 +56,8 @@ async function endProcesses(orphan: CommandRecord): Promise<readonly string[]> {
   for (let empty = 0, round = 0; empty < 2 && round < MAX_ROUNDS; round += 1) {
     const remaining = await findProcesses(orphan);
     empty = remaining.length === 0 ? empty + 1 : 0;
-    for (const { pid } of remaining)
-      if (!names.has(pid)) names.set(pid, oneLine(processCommandLine(pid) || `process ${pid}`, 80));
+    for (const process of remaining.filter(({ pid, isExiting }) => !isExiting && !names.has(pid)))
+      names.set(process.pid, oneLine(processCommandLine(process) || `process ${process.pid}`, 80));
     // The processes get one moment to clean up.
     sendSignal(round === 0 ? 'SIGTERM' : 'SIGKILL', remaining);
     if (remaining.length > 0) await sleep(round === 0 ? GRACE_MS : LOOK_MS);
@@ -70,7 +70,7 @@ async function findProcesses({ mark, pipes, root }: CommandRecord): Promise<read
   const isRoot = ({ pid, start }: RunningProcess): boolean => pid === root?.pid && start === root.start;
   const isOurs = (candidate: RunningProcess): boolean =>
     candidate.pid !== process.pid &&
-    (isRoot(candidate) || hasInEnvironment(candidate.pid, mark) || hasOpen(candidate.pid, pipes));
+    (isRoot(candidate) || hasInEnvironment(candidate, mark) || hasOpen(candidate, pipes));
   // A Polypod that runs inside the command has its marker, and may be this process.
   const ownAncestors = new Set(ancestorPids(process.pid));
   return withDescendants(await listProcesses(), isOurs).filter(

@@ -15,6 +15,10 @@ export interface RunningProcess {
    * process.
    */
   readonly start: number;
+  /** Whether it has begun to exit: it runs no more code of its program, and ends without a signal. */
+  readonly isExiting: boolean;
+  /** A live thread, if the main thread has ended: the system then reports the process's files there only. */
+  readonly thread?: number;
 }
 
 /** Lists the processes of this machine, from `/proc` or else from `ps`. */
@@ -42,18 +46,44 @@ export function listProcessesNow(): readonly RunningProcess[] {
   });
 }
 
-/** Returns undefined for a process that has ended, including a zombie. */
-export function findProcess(pid: number): RunningProcess | undefined {
-  const text = ifAccessible(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+/**
+ * Returns undefined for a process that has ended, including a zombie. A process whose main thread has ended looks
+ * like a zombie, but its other threads run on.
+ */
+export function findProcess(pid: number, proc = '/proc'): RunningProcess | undefined {
+  const fields = statFields(`${proc}/${pid}/stat`);
+  if (fields === undefined || fields.state === 'X') return undefined;
+  const { state, threads, flags, ...rest } = fields;
+  const hasExited = state === 'Z';
+  if (!hasExited && (flags & PF_EXITING) === 0) return { pid, ...rest, isExiting: false };
+  const thread = threads > 1 ? liveThread(`${proc}/${pid}/task`) : undefined;
+  if (thread !== undefined) return { pid, ...rest, isExiting: false, thread };
+  return hasExited ? undefined : { pid, ...rest, isExiting: true };
+}
+
+function liveThread(directory: string): number | undefined {
+  const threads = ifAccessible(() => readdirSync(directory)) ?? [];
+  return threads.map(Number).find((thread) => {
+    const { state, flags } = statFields(`${directory}/${thread}/stat`) ?? { state: 'X', flags: 0 };
+    return state !== 'Z' && state !== 'X' && (flags & PF_EXITING) === 0;
+  });
+}
+
+/** From the kernel's sched.h. */
+const PF_EXITING = 0x4;
+
+function statFields(path: string) {
+  const text = ifAccessible(() => readFileSync(path, 'latin1'));
   if (text === undefined) return undefined;
   // The name in parentheses may contain anything.
   const [state, parent, group, session, ...more] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  if (state === 'Z' || state === 'X') return undefined;
   return {
-    pid,
+    state,
     parent: Number(parent),
     group: Number(group),
     session: Number(session),
+    flags: Number(more[2]),
+    threads: Number(more[13]),
     start: Number(more[15]),
   };
 }
@@ -66,28 +96,34 @@ export async function listPs(): Promise<readonly RunningProcess[]> {
   return stdout.split('\n').flatMap((line) => {
     const [pid, parent, group, state] = line.trim().split(/\s+/);
     if (!pid || state?.startsWith('Z')) return [];
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, start: 0 }];
+    const ids = { pid: Number(pid), parent: Number(parent), group: Number(group) };
+    return [{ ...ids, session: 0, start: 0, isExiting: state?.includes('E') === true }];
   });
 }
 
 /** Returns whether the process was started with this text in its environment. Linux only. */
-export function hasInEnvironment(pid: number, text: string): boolean {
-  return ifAccessible(() => readFileSync(`/proc/${pid}/environ`))?.includes(text) ?? false;
+export function hasInEnvironment(process: RunningProcess, text: string): boolean {
+  return ifAccessible(() => readFileSync(`${directoryOf(process)}/environ`))?.includes(text) ?? false;
 }
 
 /** Returns whether the process has a file open with one of these in its path, even if deleted. Linux only. */
-export function hasOpen(pid: number, parts: readonly string[]): boolean {
-  const descriptors = ifAccessible(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+export function hasOpen(process: RunningProcess, parts: readonly string[]): boolean {
+  const directory = `${directoryOf(process)}/fd`;
+  const descriptors = ifAccessible(() => readdirSync(directory)) ?? [];
   return descriptors.some((descriptor) => {
-    const path = ifAccessible(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
+    const path = ifAccessible(() => readlinkSync(`${directory}/${descriptor}`)) ?? '';
     return parts.some((part) => path.includes(part));
   });
 }
 
 /** Returns the command line of a process for display; empty if the system does not report it. */
-export function processCommandLine(pid: number): string {
-  const text = ifAccessible(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
+export function processCommandLine(process: RunningProcess): string {
+  const text = ifAccessible(() => readFileSync(`${directoryOf(process)}/cmdline`, 'utf8')) ?? '';
   return text.replaceAll('\0', ' ').trim();
+}
+
+function directoryOf({ pid, thread }: RunningProcess): string {
+  return thread === undefined ? `/proc/${pid}` : `/proc/${pid}/task/${thread}`;
 }
 
 /** Processes end while they are examined, and those of other users are not accessible. */

@@ -55,7 +55,9 @@ export class ProcessTree {
   async end(graceMs: number): Promise<EndedProcesses> {
     let remaining = await this.#waitForEnd(graceMs);
     if (remaining.length === 0) return { ended: [], survivors: [] };
+    // A process that is exiting was not left in the background: on a busy machine the exit itself takes a while.
     const ended = remaining
+      .filter(({ isExiting }) => !isExiting)
       .filter((process) => process.pid !== this.#marks.root && !this.#isWrapper(process))
       .map((process) => this.#displayName(process));
     sendSignal('SIGTERM', remaining);
@@ -108,7 +110,7 @@ export class ProcessTree {
     const found = withDescendants(younger, (process) => this.#isMember(process));
     for (const process of found) {
       // Read again each time: a new process still has its parent's command line.
-      const name = processCommandLine(process.pid) || this.#knownProcesses.get(processKey(process));
+      const name = processCommandLine(process) || this.#knownProcesses.get(processKey(process));
       this.#knownProcesses.set(processKey(process), name ?? '');
     }
     return found;
@@ -119,7 +121,7 @@ export class ProcessTree {
     const { pid, group, session } = candidate;
     if (ownProcesses.includes(pid)) return false;
     if (group === root || session === root || this.#knownProcesses.has(processKey(candidate))) return true;
-    return hasInEnvironment(pid, environment) || hasOpen(pid, pipes);
+    return hasInEnvironment(candidate, environment) || hasOpen(candidate, pipes);
   }
 
   #displayName(process: RunningProcess): string {
