@@ -44,13 +44,14 @@ export function agentHasConnection(commands: readonly AgentCommand[]): boolean {
   return processIds().some((pid) => {
     const uid = attempt(() => Number(/^Uid:\s+(\d+)/m.exec(readText(`/proc/${pid}/status`))?.[1])) ?? 0;
     if (pid === process.pid || agentProcessReason({ pid, uid }, commands) === undefined) return false;
-    const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`));
+    const targets = readThread(pid, (directory) =>
+      readdirSync(`${directory}/fd`).map(
+        (name) => attempt(() => readlinkSync(`${directory}/fd/${name}`)) ?? '',
+      ),
+    );
     // A process that cannot be examined may have one.
-    if (descriptors === undefined) return uid === process.getuid?.();
-    return descriptors.some((descriptor) => {
-      const target = attempt(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
-      return connected.has(socketInode(target) ?? '');
-    });
+    if (targets === undefined) return uid === process.getuid?.();
+    return targets.some((target) => connected.has(socketInode(target) ?? ''));
   });
 }
 
@@ -97,13 +98,31 @@ function ancestry(pid: number): readonly Ancestor[] {
 }
 
 function pidNamespace(pid: number | 'self'): string | undefined {
-  return attempt(() => readlinkSync(`/proc/${pid}/ns/pid`));
+  return readThread(pid, (directory) => [readlinkSync(`${directory}/ns/pid`)])?.[0];
 }
 
 function agentMarkers(pid: number | 'self'): readonly string[] {
-  const environment = (attempt(() => readText(`/proc/${pid}/environ`)) ?? '').split('\0');
+  const environment = readThread(pid, (directory) => readText(`${directory}/environ`).split('\0')) ?? [];
   const entry = environment.find((variable) => variable.startsWith(`${CALL_MARK_VARIABLE}=`));
   return entry?.slice(CALL_MARK_VARIABLE.length + 1).split(',') ?? [];
+}
+
+/**
+ * Reads something of a process: from its main thread, or from another if the main thread has ended. Undefined if
+ * none can be read.
+ */
+function readThread<T>(
+  pid: number | 'self',
+  read: (directory: string) => readonly T[],
+): readonly T[] | undefined {
+  const main = attempt(() => read(`/proc/${pid}`));
+  if (main !== undefined && main.length > 0) return main;
+  const threads = attempt(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  for (const thread of threads) {
+    const other = attempt(() => read(`/proc/${pid}/task/${thread}`));
+    if (other !== undefined && other.length > 0) return other;
+  }
+  return main;
 }
 
 function processIds(): readonly number[] {
