@@ -25,7 +25,7 @@ export interface ScreenOptions {
   readonly output: ScreenOutput;
   readonly paint: Paint;
   readonly timer: Timer;
-  /** Returns the current live area; with `againMs` it is redrawn after that time, as for a spinner. */
+  /** Returns the current live area; with `redrawAfterMs` it is redrawn after that time, as for a spinner. */
   readonly draw: (size: Size) => LiveArea & { readonly redrawAfterMs?: number | undefined };
 }
 
