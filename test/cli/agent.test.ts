@@ -164,7 +164,7 @@ describe('polypod agent', () => {
   it.each([
     ['', undefined],
     [', also where no program such as ps is found', '/nowhere'],
-  ])('may be a program of the user’s own, which is waited for and ended%s', async (_, path) => {
+  ])('may be a custom program, which is awaited and stopped%s', async (_, path) => {
     const fixture = await agentFixture();
     const env = { ...fixture.env, ...(path && { PATH: path }) };
     const { port, free } = await freePort();
@@ -204,7 +204,7 @@ describe('polypod agent start rejects', () => {
     [['a/b'], 'an agent cannot be called "a/b"'],
     [['--port', '70000'], '--port takes a number from 0 to 65535'],
     [['--cwd', 'nowhere'], 'cannot work in'],
-  ])('is told, and nothing is left behind: %j', async (args, message) => {
+  ])('%j with an error, and starts no agent', async (args, message) => {
     const fixture = await agentFixture();
     const { code, stderr } = await fixture.polypod('agent', 'start', ...args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });

@@ -15,7 +15,7 @@ async function sim(script: readonly Answer[], options: SimOptions = {}) {
 const anthropicAt = (url: string) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: KEY });
 
 describe('polypod ask', () => {
-  it('answers from the simulated model without an account, and says so', async () => {
+  it('answers from the simulated model without an account, and reports that', async () => {
     const { code, stdout, stderr } = await polypod(['ask', 'What is a pod?']);
     expect(code).toBe(0);
     expect(stdout).toContain('You asked: What is a pod?');
@@ -101,7 +101,7 @@ describe('polypod ask', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('waits as long as Retry-After says', async () => {
+  it('waits for the time in Retry-After', async () => {
     const fault = { kind: '429', times: 1, retryAfterSeconds: 1 } as const;
     const server = await sim([{ parts: [{ text: 'ok' }], fault }]);
     const { code, stderr } = await polypod(['ask', 'Hi'], { env: anthropicAt(server.url) });

@@ -92,7 +92,7 @@ describe('polypod chat without a terminal', () => {
     ['the provider refuses the key', 'x [[sim fault=401]]', 2],
     ['the provider does not know what it was asked', 'x [[sim fault=404]]', 2],
     ['a command does not exist', '/modle a/b', 2],
-  ])('the exit code is honest when %s', async (_, input, expected) => {
+  ])('the exit code reports the outcome when %s', async (_, input, expected) => {
     const { code, stdout } = await chat(lines(input, 'fine [[sim text=fine]]'));
     expect(code).toBe(expected);
     expect(stdout).toMatch(/^✗ /m);

@@ -219,7 +219,7 @@ describe('the view of a pod', () => {
     [{ status: 'interrupted' }, ['interrupted: the process ended during the run']],
     [{ status: 'failed', failure: { kind: 'auth', message: 'bad key' } }, ['bad key']],
     [{ status: 'limited', limit: 'budget', message: '$1 is spent' }, ['stopped: $1 is spent']],
-  ] as const)('a run that ends as %o says so', (outcome, expected) => {
+  ] as const)('a run that ends as %o prints its outcome', (outcome, expected) => {
     const { view, prints } = after([{ type: 'run-end', runId: 'r', outcome, totals: NO_TOTALS }]);
     expect(notices(prints)).toEqual(expected);
     expect(view.lastRun).toEqual({ runId: 'r', outcome });

@@ -87,7 +87,7 @@ it.each([
   ['memory: lots', 'limits.commands.memory must be a size such as 512MB or 4GB, or none'],
   ['processes: 0', 'limits.commands.processes'],
   ['ram: 1GB', 'ram'],
-])('a wrong limit (%s) is refused with its place', async (stated, message) => {
+])('an invalid limit (%s) is rejected with its location', async (stated, message) => {
   const fixture = await cliFixture();
   fixture.configure(`limits: { commands: { ${stated} } }\n`);
   const { code, stderr } = await fixture.polypod('serve');

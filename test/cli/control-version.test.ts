@@ -92,7 +92,7 @@ describe('a chat that joins a process of another version', () => {
   it.each([
     [0, 'older', 'End it, then resume the session here.'],
     [2, 'newer', 'Update this one, or end that process and resume the session here.'],
-  ])('says so for protocol %i, and sends it nothing else', async (protocol, age, remedy) => {
+  ])('reports protocol %i, and sends no further request', async (protocol, age, remedy) => {
     const home = newHome();
     const id = (await polypod(['new', '--cwd', home.project], { env: home.env })).stdout.trim();
     const dataPaths = dataPathsFrom(home.env);

@@ -6,7 +6,7 @@ it.each([
   [{ USER: 'ada', LOGNAME: 'bob' }, 'ada'],
   [{ USER: '', LOGNAME: 'bob' }, 'bob'],
   [{}, accountName() ?? 'someone'],
-])('with %j one is called %s', (env, name) => {
+])('with %j the current user is %s', (env, name) => {
   expect(currentUserName({ env })).toBe(name);
 });
 

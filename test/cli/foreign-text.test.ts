@@ -40,7 +40,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
     expect(line).toBe(` info  ${SHOWN} name=${SHOWN}\n`);
   });
 
-  it('as what a provider says about a failure', () => {
+  it('as the error message of a provider', () => {
     const account = { name: 'groq', api: 'openai', baseUrl: 'http://x' };
     const failure = { kind: 'server', message: ATTACK, retryable: false } as Parameters<
       typeof explainFailure
@@ -54,7 +54,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
     [['a\u001b', '[2J'], 'a␛[2J'],
     [['a\tb\n', '\u202etxt'], 'a\tb\n\uFFFDtxt'],
     [['end\r'], 'end␍'],
-  ])('while it comes in pieces: %j', (pieces, shown) => {
+  ])('while it arrives in chunks: %j', (pieces, shown) => {
     const written = (isTTY: boolean) => {
       const stream = textStreamFor({ isTTY });
       return pieces.map((piece) => stream.push(piece)).join('') + stream.end();
@@ -66,7 +66,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
   it.each([
     [true, `${SHOWN}!\n`],
     [false, `${ATTACK}!\n`],
-  ])('as an answer of run, which is whole in a pipe: terminal %s', (isTTY, expected) => {
+  ])('as an answer of run, which is unchanged in a pipe: terminal %s', (isTTY, expected) => {
     const { context, stdout, stderr } = screens(isTTY);
     const printer = new RunPrinter(context, false);
     printer.print([delta(ATTACK.slice(0, 3)), delta(`${ATTACK.slice(3)}!`)]);
@@ -81,7 +81,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
   it.each([
     [true, `${SHOWN}\n`],
     [false, `${ATTACK}\n`],
-  ])('as an answer of ask, which is whole in a pipe: terminal %s', async (isTTY, expected) => {
+  ])('as an answer of ask, which is unchanged in a pipe: terminal %s', async (isTTY, expected) => {
     const { context, stdout } = screens(isTTY);
     const model = { account: 'sim', id: 'm', name: 'm', reasoning: false, input: ['text'] } as const;
     await new AnswerPrinter(context, true).print(
@@ -136,7 +136,7 @@ describe('output in the middle of an answer', () => {
   it.each([
     [true, 'half\n an answer\n', 'polypod: lost\npolypod: back\n'],
     [false, 'half an answer\n', '\npolypod: lost\npolypod: back\n'],
-  ])('has a line of its own: terminal %s', (isTTY, answer, expected) => {
+  ])('starts on a new line: terminal %s', (isTTY, answer, expected) => {
     const { context, stdout, stderr } = screens(isTTY);
     const printer = new RunPrinter(context, false);
     printer.print([delta('half')]);

@@ -12,7 +12,7 @@ describe('the directory for the sessions of a working directory', () => {
     ['/home/adams', '--home-adams--', '--home-adams--'],
     ['/var/tmp', '--var-tmp--', '-tmp'],
     ['/var/tmp/x', '--var-tmp-x--', '-tmp-x'],
-  ])('%s is called as in pi and in xcsh', (cwd, pi, xcsh) => {
+  ])('%s has the names of pi and of xcsh', (cwd, pi, xcsh) => {
     expect(piDirectoryName(cwd)).toBe(pi);
     expect(xcshDirectoryName(cwd, { home: '/home/ada', temporary: '/var/tmp' })).toBe(xcsh);
   });

@@ -86,7 +86,7 @@ describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
   it.each([
     ...TREES.slice(1, 2).map(([name, command]) => [`${name}, isolated`, command, ISOLATED] as const),
     ...trees.map(([name, command]) => [name, command, PLAIN] as const),
-  ])('is ended at the next start, and its result says so (%s)', async (_name, commandFor, config) => {
+  ])('is ended at the next start, and its result reports that (%s)', async (_name, commandFor, config) => {
     const mark = token();
     const fixture = await cliFixture(
       [call('bash', { command: commandFor(mark) }), textAnswer('Back.')],

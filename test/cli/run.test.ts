@@ -179,7 +179,7 @@ describe('polypod run', () => {
       3,
       /shorten the prompt/,
     ],
-  ])('exits honestly: %s', async (_title, options, script, expected, sentence) => {
+  ])('exits with the code of the outcome: %s', async (_title, options, script, expected, sentence) => {
     const { run } = await project(script);
     const { code, stderr } = await run(...options, 'Go');
     expect(stderr).toMatch(sentence);

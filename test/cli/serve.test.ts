@@ -336,7 +336,7 @@ describe('the control socket', () => {
     ['a param too many', '{"method":"status","params":{"x":1}}\n', 'bad-request'],
     ['a pod there is not', '{"method":"watch","params":{"pod":"nobody"}}\n', 'not-found'],
     ['bytes that are no text', '\u00ff\u00fe{"method"\n', 'bad-request'],
-  ])('answers %s with an error, and the next line as if nothing had been', async (_title, line, code) => {
+  ])('answers %s with an error, and processes the next line', async (_title, line, code) => {
     const { serve, home } = await cliFixture();
     await serve();
     const socket = connect(join(home, '.local/share/polypod/run/daemon.sock'));

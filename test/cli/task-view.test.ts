@@ -165,7 +165,7 @@ describe('the result of a task', () => {
     ],
     [{ state: 'failed', errorMessage: 'no such model' }, 'the task failed: no such model'],
     [{}, 'the task failed'],
-  ])('is said once: %j', (outcome, sentence) => {
+  ])('is printed once: %j', (outcome, sentence) => {
     const { view, stderr } = viewFixture(false, waiting());
     view.end({ taskId: 't', status: 'failed', ...outcome });
     expect(stderr.text).toBe(`polypod task: ${sentence}\n`);
@@ -179,7 +179,7 @@ describe('the result of a task', () => {
       'red ␛]0;title␇\n',
       '\u001b[31mred\u001b[0m \u001b]0;title\u0007\n',
     ],
-  ])('acts on no terminal, and is whole in a pipe: %s', (_, result, shown, piped) => {
+  ])('cannot control the terminal, and is unchanged in a pipe: %s', (_, result, shown, piped) => {
     for (const [isTTY, expected] of [
       [true, shown],
       [false, piped],

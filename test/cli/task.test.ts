@@ -377,7 +377,7 @@ describe('polypod task and the connection to the agent', () => {
     [['submit', ''], 'the prompt is empty'],
     [['submit', '--api-key', 'x'], 'unknown option --api-key'],
     [['approve'], 'approve needs the id of an approval'],
-  ])('%j is a mistake that is said before anybody is asked', async (words, problem) => {
+  ])('%j is rejected before a request is sent', async (words, problem) => {
     const env = { POLYPOD_URL: 'http://127.0.0.1:9', POLYPOD_API_KEY: 'k' };
     const { code, stderr, stdout } = await polypod(['task', ...words], { env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

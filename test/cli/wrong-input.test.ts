@@ -60,7 +60,7 @@ describe('wrong input is answered with one sentence and the next step', () => {
       'config.yaml:2:17: limits.pods must be a whole number from 1 on',
     ],
     ['log: [\n', 'config.yaml:2:1: '],
-  ])('a configuration that says %j', async (text, sentence) => {
+  ])('a configuration with %j', async (text, sentence) => {
     const fixture = await cliFixture();
     fixture.configure(text);
     for (const args of [['serve'], ['run', '--offline', 'Go'], ['chat', '--offline']]) {

@@ -364,7 +364,7 @@ describe('a full disk', () => {
   const PATH = '/data/catalogue.jsonl';
 
   it.each([0, 1, 200])(
-    'is told once, costs no row, and is tried again, with room for %i bytes',
+    'is reported once, loses no row, and is retried, with %i free bytes',
     async (freeBytes) => {
       const files = new FaultyFiles();
       const failures: string[] = [];

@@ -160,7 +160,7 @@ const FAILURES = [
 
 describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   it.each(FAILURES)(
-    'when a pod wants to %s: it says so, the others go on, and later it does too',
+    'when a pod tries to %s: it reports the error, other pods continue, and it continues later',
     async (_, operations, pathPattern) => {
       const { disk, pod, other, failures, host } = await scenario();
       const before = await pod.snapshot();

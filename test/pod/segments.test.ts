@@ -148,7 +148,7 @@ describe('a feed on disk', () => {
     ['ENOSPC', 'overloaded', 'the disk is full'],
     ['EROFS', 'denied', 'read-only'],
     ['EIO', 'overloaded', 'input/output error'],
-  ] as const)('says at once why it cannot write when the disk fails with %s', async (fault, code, words) => {
+  ] as const)('reports the reason immediately when the disk fails with %s', async (fault, code, words) => {
     for (const freeBytes of [0, 10, 150]) {
       for (const before of [0, 3, 7]) {
         const faulty = new FaultyFiles();

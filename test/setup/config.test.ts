@@ -48,7 +48,7 @@ describe('a configuration', () => {
   });
 
   test.each(['', '# nothing yet\n', 'version: 1\naccounts:\n', '---\n...\n'])(
-    'that says nothing (%j) means the defaults',
+    'that is empty (%j) has the default values',
     async (yaml) => {
       expect(await read(yaml)).toEqual({ config: { accounts: [], ...NOTHING }, warnings: [] });
     },

@@ -49,7 +49,7 @@ describe('a short view of a call', () => {
   it.each([
     ['a long line', 'x'.repeat(10_000)],
     ['many lines', 'x\n'.repeat(5_000)],
-  ])('of %s says how much is left out, and where it is to be seen', (_, command) => {
+  ])('of %s shows how many characters are omitted and how to see them', (_, command) => {
     const shown = shortLines(command);
     const fullText = lines({ command }).join('\n');
     const left = fullText.length - shown.slice(0, -1).join('\n').length;

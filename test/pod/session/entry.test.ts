@@ -122,7 +122,7 @@ describe('lines', () => {
     ['{"type":"message"}', 'no id'],
     ['{"type":"session","id":"again"}', 'a second header'],
     [SMALLEST[1] ?? '', 'a duplicate id'],
-  ])('%s is skipped and told of', (line, reason) => {
+  ])('%s is skipped and reported', (line, reason) => {
     const { tree, problems } = read([...SMALLEST, line, '', '  ']);
     expect(problems).toEqual([{ line: 4, reason }]);
     expect(linesOf(tree)).toEqual(SMALLEST);
@@ -182,7 +182,7 @@ describe('lines', () => {
     ['"crc":"0badcafe"', XCSH[5] ?? ''],
     ['"crc":123', XCSH[3] ?? ''],
     ['"crc":"0badcafe"', XCSH[7] ?? ''],
-  ])('a checksum %s is passed over', (crc, line) => {
+  ])('a checksum %s is ignored', (crc, line) => {
     const entry = parseEntry(`${line.slice(0, -1)},${crc}}`);
     expect(entry).toEqual(parseEntry(line));
     expect(entry && encodeEntry(entry)).not.toContain('crc');
@@ -215,7 +215,7 @@ describe('lines', () => {
     '{"type":"branch_summary","id":"a","parentId":null,"timestamp":"t"}',
     '{"type":"thinking_level_change","id":"a","parentId":null,"timestamp":"t"}',
     '{"type":"session_info","id":"a","parentId":null,"timestamp":"t"}',
-  ])('a known kind in a shape that we do not know is kept as it is: %s', (line) => {
+  ])('a known kind with an unknown shape is preserved: %s', (line) => {
     const entry = parseEntry(line);
     expect(entry?.type).toBe('unknown');
     expect(entry && encodeEntry(entry)).toBe(line);
@@ -255,7 +255,7 @@ describe('facts', () => {
     [ACCEPTED, {}],
     [MARK, {}],
     [FORK, { sessionId: 's', entryId: 'e' }],
-  ])('$customType comes back and is no part of the conversation', (kind, value) => {
+  ])('$customType is restored and is not part of the conversation', (kind, value) => {
     const tree = new SessionTree(HEADER, counting());
     // @ts-expect-error -- each row's value belongs to its kind, which a table of different kinds cannot say
     const entry = tree.append(kind.body(value));

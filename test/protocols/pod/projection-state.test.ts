@@ -26,13 +26,17 @@ function isQuietAfter(...facts: readonly PodFact[]): boolean {
 }
 
 it.each([
-  ['while it runs', false, []],
-  ['when its run is over', true, [idle]],
-  ['while a prompt waits that it will take by itself', false, [queued('prompt'), idle]],
-  ['when what waits is only for a run that somebody begins', true, [queued('follow-up'), idle]],
-  ['when the prompt was run', true, [queued('prompt'), idle, taken, idle]],
-  ['when the prompt was taken back', true, [queued('prompt'), idle, { type: 'unqueued', queueIds: ['q1'] }]],
-  ['when it is paused, whatever waits', true, [queued('prompt'), { type: 'state', state: 'paused' }]],
+  ['during a run', false, []],
+  ['after its run', true, [idle]],
+  ['with a queued prompt, which starts a run', false, [queued('prompt'), idle]],
+  ['with a queued follow-up, which starts no run', true, [queued('follow-up'), idle]],
+  ['after the queued prompt was run', true, [queued('prompt'), idle, taken, idle]],
+  [
+    'after the queued prompt was removed',
+    true,
+    [queued('prompt'), idle, { type: 'unqueued', queueIds: ['q1'] }],
+  ],
+  ['that is paused, also with a queued prompt', true, [queued('prompt'), { type: 'state', state: 'paused' }]],
 ] as const)('a pod %s is quiet: %s', (_, isQuiet, facts) => {
   expect(isQuietAfter(...facts)).toBe(isQuiet);
 });
