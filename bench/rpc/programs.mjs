@@ -78,12 +78,12 @@ export class RpcProgram {
 
   async ask(type, fields = {}) {
     this.send({ id: type, type, ...fields });
-    await this.hear(`"command":"${type}"`);
+    await this.waitForOutput(`"command":"${type}"`);
   }
 
   async prompt(message) {
     this.send({ type: 'prompt', message });
-    await this.hear(this.#end);
+    await this.waitForOutput(this.#end);
   }
 
   end() {
@@ -103,7 +103,7 @@ export class RpcProgram {
   }
 
   /** Resolves when the words have arrived since the last frame was sent. */
-  hear(words) {
+  waitForOutput(words) {
     return new Promise((resolve, reject) => {
       this.#child.on('close', (code) => reject(new Error(`the program has ended with ${code}`)));
       this.#look = () => {

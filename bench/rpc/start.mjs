@@ -52,13 +52,13 @@ async function rpcStart(kind, provider) {
   const began = performance.now();
   const program = new RpcProgram(PROGRAMS[kind](provider));
   const words = { polypod: '"type":"ready"', pi: '"command":"get_state"' }[kind];
-  const first = program.hear(words).then(() => performance.now() - began);
+  const first = program.waitForOutput(words).then(() => performance.now() - began);
   program.send({ id: 's', type: 'get_state' });
   const ready = await first;
-  if (kind === 'polypod') await program.hear('"command":"get_state"');
+  if (kind === 'polypod') await program.waitForOutput('"command":"get_state"');
   const state = performance.now() - began;
   program.send({ type: 'prompt', message: PROMPT });
-  await program.hear('_delta"');
+  await program.waitForOutput('_delta"');
   const delta = performance.now() - began;
   program.end();
   return [ready, state, delta];

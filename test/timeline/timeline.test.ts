@@ -457,7 +457,7 @@ test('abortCurrentBlock with nothing open does nothing', () => {
 });
 
 test.each(['start', 'delta'])(
-  'a handler may abort the block at its %s, and nobody hears more than its end',
+  'a handler may abort the block at its %s, and no handler receives more than its end',
   (at) => {
     const timeline = new Timeline();
     const emitted: string[] = [];
