@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, PolypodError, type shape } from '../../../base/index.ts';
-import type { PodSettings, SettingsChange } from '../../../pod/index.ts';
+import type { PodSettings } from '../../../pod/index.ts';
 
 /** Settings whose keys are defined by others: annotations of clients, and MCP server configurations. */
 const FOREIGN: ReadonlySet<string> = new Set(['annotations', 'mcpConfig', 'mcpContext']);
 
-/** Settings, or a change of them, with the key names of the protocol. */
-export function wireSettings(settings: PodSettings | SettingsChange): JsonObject {
+/** Settings with the key names of the protocol. */
+export function wireSettings(settings: PodSettings): JsonObject {
   return renamed({ ...settings }, wireName);
 }
 
