@@ -2,17 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { COLOURED, paintLine, lineText, lineWidth } from '../../src/terminal/index.ts';
 import { FoldedCards } from '../../src/cli/chat/screen/folded-cards.ts';
-import {
-  type Card,
-  type CardStatus,
-  type CardStyle,
-  cardLines,
-  messageLines,
-  noticeLines,
-  type NoticeTone,
-  type ThoughtCard,
-  type ToolCard,
-} from '../../src/cli/chat/view/cards.ts';
+import { type CardStyle, cardLines, messageLines, noticeLines } from '../../src/cli/chat/screen/cards.ts';
+import type { Card, CardStatus, NoticeTone, ThoughtCard, ToolCard } from '../../src/cli/chat/view/card.ts';
 import { words } from './samples.ts';
 
 const STYLE: CardStyle = { width: 40, expanded: false, key: 'ctrl-o' };

@@ -20,7 +20,7 @@ const chatPart = (name) => import(`${process.argv[2]}/src/cli/chat/${name}.js`);
 const { activityLine, FRAME_MS, statusLine } = await chatPart('screen/activity');
 const { newApproval, updateApproval } = await chatPart('screen/approval-dialog');
 const { approvalWidth, questionLines, renderApproval } = await chatPart('screen/approval-lines');
-const { messageLines, noticeLines } = await chatPart('view/cards');
+const { messageLines, noticeLines } = await chatPart('screen/cards');
 const { FoldedCards } = await chatPart('screen/folded-cards');
 
 const SAMPLE = `# 見出し

@@ -8,7 +8,7 @@ const CHAT_PARTS = [
   'screen/approval-dialog',
   'screen/approval-lines',
   'screen/folded-cards',
-  'view/cards',
+  'screen/cards',
 ].map((name) => `src/cli/chat/${name}.ts`);
 
 /** Returns the lines from the first line of the demo on. */

@@ -1,4 +1,5 @@
-import { type Card, type CardStyle, cardLines, isFolded } from '../view/cards.ts';
+import type { Card } from '../view/card.ts';
+import { type CardStyle, cardLines, isFolded } from './cards.ts';
 import type { Line } from '../../../terminal/index.ts';
 
 const MOST = 50;

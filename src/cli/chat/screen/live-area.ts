@@ -10,7 +10,7 @@ import {
   stackLive,
   staticLive,
 } from '../../../terminal/index.ts';
-import { cardLines } from '../view/cards.ts';
+import { cardLines } from './cards.ts';
 import { activityLine, FRAME_MS, statusLine } from './activity.ts';
 import { textOf } from '../view/answer-steps.ts';
 import { compactCount, statusTexts } from './status.ts';

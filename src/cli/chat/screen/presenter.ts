@@ -1,6 +1,6 @@
 import { fitLine, type Line, MarkdownStream, span } from '../../../terminal/index.ts';
 import { FoldedCards } from './folded-cards.ts';
-import { messageLines, noticeLines } from '../view/cards.ts';
+import { messageLines, noticeLines } from './cards.ts';
 import { questionLines } from './approval-lines.ts';
 import type { Print } from '../view/print.ts';
 import { questionAbout } from './question.ts';

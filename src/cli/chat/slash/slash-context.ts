@@ -1,6 +1,6 @@
 import type { PodHandle } from '../../../control/index.ts';
 import type { PodCommand, Receipt } from '../../../pod/index.ts';
-import type { NoticeTone } from '../view/cards.ts';
+import type { NoticeTone } from '../view/card.ts';
 import type { PodLocation } from '../../hosting/index.ts';
 import type { View } from '../view/view.ts';
 

@@ -2,7 +2,7 @@ import { stringOf } from '../../../base/index.ts';
 import type { Content } from '../../../llm/index.ts';
 import type { ToolOutput } from '../../../tools/index.ts';
 import type { CallStatus } from '../../../worker/index.ts';
-import type { CardStatus, ToolCard } from './cards.ts';
+import type { CardStatus, ToolCard } from './card.ts';
 import type { Step } from './step-result.ts';
 import type { Running } from './view.ts';
 

@@ -1,7 +1,7 @@
 import type { PodCommand, PodSettings, PodEventOf } from '../../../pod/index.ts';
 import type { CompactionResult, RunOutcome } from '../../../worker/index.ts';
 import { callName } from '../../output/call-name.ts';
-import type { ToolCard } from './cards.ts';
+import type { ToolCard } from './card.ts';
 import { notice, type Print } from './print.ts';
 
 import { nameAndDoor, formatOtherOrigin, type Running, type View } from './view.ts';

@@ -1,6 +1,6 @@
 import type { Approval } from '../../../pod/index.ts';
 import type { QuestionNumber } from '../../output/question-numbers.ts';
-import type { Card, NoticeTone } from './cards.ts';
+import type { Card, NoticeTone } from './card.ts';
 
 /** A part of the scrollback that no longer changes, before it is fitted to a width. */
 export type Print =

@@ -17,30 +17,7 @@ import {
   fitLine,
   wrapLine,
 } from '../../../terminal/index.ts';
-
-export type CardStatus = 'waiting' | 'running' | 'done' | 'failed' | 'denied' | 'cancelled';
-
-/** One tool call, as shown to a user. */
-export interface ToolCard {
-  readonly type: 'tool';
-  readonly title: string;
-  readonly status: CardStatus;
-  readonly durationMs: number | undefined;
-  /** The result in one line. */
-  readonly summary: string;
-  /** A unified diff, for edits. */
-  readonly diff: string;
-  /** The output of a command. */
-  readonly output: string;
-}
-
-export interface ThoughtCard {
-  readonly type: 'thought';
-  readonly text: string;
-  readonly durationMs: number | undefined;
-}
-
-export type Card = ToolCard | ThoughtCard;
+import type { Card, CardStatus, NoticeTone, ThoughtCard, ToolCard } from '../view/card.ts';
 
 export interface CardStyle {
   readonly width: number;
@@ -132,8 +109,6 @@ export function messageLines(text: string, width: number): Line[] {
     .flatMap((line) => wrapLine([span(line, BOLD)], width - INDENT.length))
     .map((line, index) => [index === 0 ? span('❯ ', CYAN) : span(INDENT), ...line]);
 }
-
-export type NoticeTone = 'quiet' | 'warning' | 'error';
 
 /** Renders a notice, such as `ada approved through hld`. */
 export function noticeLines(text: string, tone: NoticeTone, width: number): Line[] {
