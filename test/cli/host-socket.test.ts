@@ -80,13 +80,18 @@ describe('a chat that hosts its session itself', () => {
 });
 
 describe('the daemon', () => {
-  it('removes the sockets of killed processes when it starts, and keeps those in use', async () => {
+  it('removes the sockets of killed processes when it starts and when it stops, and keeps those in use', async () => {
     const fixture = await cliFixture();
     const [killed, living] = [await owner(fixture), await owner(fixture)];
     killed.child.kill('SIGKILL');
     await killed.finished;
     await fixture.serve();
     expect(socketsOf(fixture)).toEqual([`${living.child.pid}.sock`]);
+    living.child.kill('SIGKILL');
+    await living.finished;
+    expect(socketsOf(fixture)).toEqual([`${living.child.pid}.sock`]);
+    expect((await polypod(['stop'], { env: fixture.env })).code).toBe(0);
+    expect(socketsOf(fixture)).toEqual([]);
   });
 });
 

@@ -57,8 +57,9 @@ export async function openDataDirectory(
     audit: audit.record,
     onRefused: (refused) => log.warn('a connection was refused', { ...refused }),
   });
-  const podSockets = (parts.podSockets = join(dataPaths.runtimeDirectory, 'pods'));
-  const swept = (await sweepSockets(podSockets)) + (await sweepSockets(hostSockets(dataPaths)));
+  parts.socketDirectories = [join(dataPaths.runtimeDirectory, 'pods'), hostSockets(dataPaths)];
+  const counts = await Promise.all(parts.socketDirectories.map(sweepSockets));
+  const swept = counts.reduce((sum, count) => sum + count, 0);
   if (swept > 0) log.info('removed sockets of processes that have ended', { swept });
   const locks = sweepLocks(dataPaths);
   if (locks > 0) log.info('removed locks of sessions that were never written', { locks });

@@ -12,8 +12,8 @@ import type { RevokedTasks } from '../tasks/revoked-tasks.ts';
 /** What a daemon has opened so far. A start that fails closes them again. */
 export interface DaemonParts {
   lock?: Lock;
-  /** The directory of the pods' sockets. */
-  podSockets?: string;
+  /** The directories of the sockets of pods and of commands that host pods. */
+  socketDirectories?: readonly string[];
   logFile?: LogFile;
   audit?: AuditLog;
   /** Stops logging refused connections. */
@@ -27,7 +27,18 @@ export interface DaemonParts {
 
 /** Closes the pods before the doors, so that clients receive the last events. The lock is released last. */
 export async function closeParts(
-  { host, doors, control, setup, logFile, audit, lock, podSockets, stopReporting, revokedTasks }: DaemonParts,
+  {
+    host,
+    doors,
+    control,
+    setup,
+    logFile,
+    audit,
+    lock,
+    socketDirectories = [],
+    stopReporting,
+    revokedTasks,
+  }: DaemonParts,
   log?: Log,
 ): Promise<void> {
   const step = async (name: string, close: () => unknown): Promise<void> => {
@@ -41,7 +52,8 @@ export async function closeParts(
   await step('pods', () => host?.shutdown());
   await step('doors', () => doors?.close());
   await step('control socket', () => control?.close());
-  await step('left sockets', () => podSockets && sweepSockets(podSockets));
+  // A command that was killed leaves its socket.
+  await step('left sockets', () => Promise.all(socketDirectories.map(sweepSockets)));
   await step('models', () => setup?.close());
   stopReporting?.();
   await step('audit log', () => audit?.close());
