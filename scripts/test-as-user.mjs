@@ -21,9 +21,9 @@ const SAMPLE = [
   'test/wire/unix-socket.test.ts',
   'test/protocols/pod/sockets.test.ts',
   'test/cli/current-user.test.ts',
-  'test/cli/orphans.test.ts',
+  'test/cli/safety/orphans.test.ts',
   'test/cli/run.test.ts',
-  'test/cli/unsafe-files.test.ts',
+  'test/cli/daemon/unsafe-files.test.ts',
   'test/ordinary-user.test.ts',
 ];
 const USER = { uid: 1234, gid: 1234 };

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { newHome } from './chat-fixture.ts';
+import { newHome } from './chat/chat-fixture.ts';
 import { cliFixture } from './daemon.ts';
 import { polypod } from './polypod.ts';
 

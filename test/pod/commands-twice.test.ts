@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
 import type { Caller, Host, Pod, PodCommand, PodEvent, Receipt } from '../../src/pod/index.ts';
-import { killedCopy, scriptedModel, turns, recordingTool } from './resume-fixture.ts';
-import { logOf } from './resume-watchers.ts';
+import { killedCopy, scriptedModel, turns, recordingTool } from './resume/resume-fixture.ts';
+import { logOf } from './resume/resume-watchers.ts';
 import { ADA, BOB, Listener, promptCommand, type HostFixture, hostFixture } from './fixture.ts';
 
 /** A pod in a state in which a command can be sent. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod, Snapshot } from '../../src/pod/index.ts';
 import { shape } from '../../src/base/index.ts';
 import { defineTool, type Tool, textOutput } from '../../src/tools/index.ts';
-import { killedCopy } from './resume-fixture.ts';
+import { killedCopy } from './resume/resume-fixture.ts';
 import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 /** Two tools that need approval and record that they ran; `slow` runs until it is stopped. */

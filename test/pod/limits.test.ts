@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, turns, recordingTool } from './resume-fixture.ts';
+import { scriptedModel, turns, recordingTool } from './resume/resume-fixture.ts';
 import { Listener, promptCommand, hostFixture } from './fixture.ts';
 
 const STALLED = promptCommand('go\n[[sim deltas=20 fault=stall after=3]]');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodCommand } from '../../src/pod/index.ts';
 import { readCommand } from '../../src/pod/index.ts';
-import { scriptedModel, recordingTool } from './resume-fixture.ts';
+import { scriptedModel, recordingTool } from './resume/resume-fixture.ts';
 import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 const text = (words: string) => [{ type: 'text' as const, text: words }];

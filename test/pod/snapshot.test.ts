@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Host, Pod, PodCommand, PodEvent, Snapshot } from '../../src/pod/index.ts';
 import { runEndData } from '../../src/pod/journal/recorder.ts';
-import { killedCopy, scriptedModel, sumOf, turns, recordingTool } from './resume-fixture.ts';
+import { killedCopy, scriptedModel, sumOf, turns, recordingTool } from './resume/resume-fixture.ts';
 import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
 /** Sends a command; a rejected one changes nothing and is ignored. */

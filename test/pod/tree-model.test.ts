@@ -5,7 +5,7 @@ import { type Item, textContent } from '../../src/llm/index.ts';
 import { Host, type Pod, type PodEvent } from '../../src/pod/index.ts';
 import { type SimRequest, startSim } from '../../src/sim/index.ts';
 import { summaryItem } from '../../src/worker/index.ts';
-import { logOf } from './resume-watchers.ts';
+import { logOf } from './resume/resume-watchers.ts';
 import { agentsOn, Listener, promptCommand, scratch } from './fixture.ts';
 
 const RUNS = Number(process.env.POLYPOD_TREES ?? 12);

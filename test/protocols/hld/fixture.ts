@@ -12,7 +12,7 @@ import {
 import type { Host } from '../../../src/pod/index.ts';
 import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
-import { killedCopy } from '../../pod/resume-fixture.ts';
+import { killedCopy } from '../../pod/resume/resume-fixture.ts';
 import { scratch, type HostFixture, hostFixture } from '../../pod/fixture.ts';
 
 export interface HldFixture extends HostFixture {

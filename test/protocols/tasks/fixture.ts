@@ -18,7 +18,7 @@ import {
 import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { providerNamed } from '../../../src/registry.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
-import { killedCopy } from '../../pod/resume-fixture.ts';
+import { killedCopy } from '../../pod/resume/resume-fixture.ts';
 import { MODEL, scratch, type HostFixture, hostFixture } from '../../pod/fixture.ts';
 
 export interface TasksFixture extends HostFixture {
