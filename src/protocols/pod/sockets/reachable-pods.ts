@@ -136,6 +136,8 @@ export class ReachablePods {
     const { host, sockets, log, claim } = this.#options;
     const isLoaded = this.#loaded.has(id);
     const isWanted = isLoaded || (this.#named.has(id) && !this.#elsewhere.has(id));
+    // `close` closes all sockets: one that is opened now would only create its directory again.
+    if (isWanted && this.#isClosed) return;
     try {
       if (!isWanted) return await sockets.close(id);
       if (isLoaded && !sockets.has(id)) await claim(id);

@@ -129,6 +129,10 @@ describe("the checks of pi's and xcsh's own RPC tests", () => {
     await pi.newSession();
     expect((await pi.getState()).messageCount).toBe(0);
     await pi.promptAndWait('once more');
+    // Its start is over when the socket of the new session is open: from then on, nothing creates a directory.
+    const { sessionId } = await pi.getState();
+    const socket = join(agentDirectory, 'polypod/run/pods', `${sessionId}.sock`);
+    await expect.poll(() => existsSync(socket), { timeout: 20_000 }).toBe(true);
     // xcsh's tests do not wait until the program has exited.
     const stopped = pi.stop();
     rmSync(agentDirectory, { recursive: true, maxRetries: 20, retryDelay: 50 });
