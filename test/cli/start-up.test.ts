@@ -23,7 +23,8 @@ function modulesLoadedWith(path: string): readonly string[] {
   return chunks.flatMap((chunk) =>
     chunk.type === 'chunk' && loaded.has(chunk.fileName)
       ? Object.entries(chunk.modules)
-          .filter(([, { renderedLength }]) => renderedLength > 0)
+          // Without rolldown's own helpers, whose ids start with a NUL.
+          .filter(([id, { renderedLength }]) => renderedLength > 0 && !id.startsWith('\0'))
           .map(([id]) => relative('src', id))
       : [],
   );
