@@ -176,7 +176,7 @@ export class PodClient {
     const { pod, name } = this.#options;
     const { after } = this.#resumePoint;
     const attach = pod === undefined ? [] : [JSON.stringify({ method: 'attach', params: { pod } })];
-    const params = { ...withoutUndefined({ after, name }) };
+    const params = withoutUndefined({ after, name });
     return [
       ...attach,
       JSON.stringify({ method: 'subscribe', params, request_id: SUBSCRIBE }),

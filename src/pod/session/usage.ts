@@ -40,7 +40,7 @@ export function spentOn(message: JsonObject): Spent {
   const plain = plainSpent(message);
   const usage = isObject(notes.usage) ? counted(notes.usage) : notes.usage === null ? undefined : plain.usage;
   const cost = notes.cost === null ? undefined : plain.cost;
-  return { ...withoutUndefined({ usage, cost }) };
+  return withoutUndefined({ usage, cost });
 }
 
 function plainSpent(message: JsonObject): Spent {

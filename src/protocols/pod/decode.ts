@@ -121,7 +121,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
     command('follow-up', { content: contentOf(input) }),
   ),
   clear_queue: withParams(shape.fields({}, { queue_ids: shape.listOf(text) }), ({ queue_ids }) =>
-    command('clear-queue', { ...withoutUndefined({ queueIds: queue_ids }) }),
+    command('clear-queue', withoutUndefined({ queueIds: queue_ids })),
   ),
   abort_retry: withParams(none, () => command('abort-retry', {})),
   decide: withParams(

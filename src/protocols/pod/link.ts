@@ -219,7 +219,7 @@ export class Link implements Listener {
   }
 
   #answer(lines: readonly WireLine[], requestId: RequestId | undefined, seq?: number): void {
-    this.#take(answerLines(this.#kind, lines, { ...withoutUndefined({ request_id: requestId, seq }) }));
+    this.#take(answerLines(this.#kind, lines, withoutUndefined({ request_id: requestId, seq })));
   }
 
   #take(lines: Lines): void {

@@ -64,7 +64,7 @@ function submitterOf({ id, owner, fourEyes }: KeyRecord, settings: PermitSetting
 export function limitOf({ limits }: KeyRecord): Limit | undefined {
   const { mode, directories } = limits ?? {};
   if (mode === undefined && directories === undefined) return undefined;
-  return { ...withoutUndefined({ mode, directories }) };
+  return withoutUndefined({ mode, directories });
 }
 
 /** The directory of a new session whose task names none: the agent's, or the only one that the key permits. */

@@ -37,7 +37,7 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
   error: silent,
   usage: (event) => {
     const { input_tokens, output_tokens, ...more } = wireUsage(event);
-    const seed = { ...withoutUndefined({ input_tokens, output_tokens }) };
+    const seed = withoutUndefined({ input_tokens, output_tokens });
     return [toPlain('usage', seed), toExtended('usage', { ...seed, ...more })];
   },
 
