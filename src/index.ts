@@ -93,7 +93,7 @@ export {
   type Change,
   type ClientTool,
   commandSchema,
-  type Compaction,
+  type RecordedCompaction,
   type ConversationItem,
   type ConversationPart,
   DECISIONS,

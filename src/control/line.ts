@@ -16,12 +16,12 @@ import {
  * `{"result":…}` or `{"error":{"code":…,"message":…}}`, in order. `watch` sends `{"watched":…}` lines before its result. If its
  * error is `resumable`, the client was too slow, and can call `watch` again after the last number it received.
  */
-export interface Question {
+export interface ControlRequest {
   readonly method: string;
   readonly params: JsonObject;
 }
 
-export function readQuestion(line: string): Question {
+export function readQuestion(line: string): ControlRequest {
   const read = readMessage(line);
   if ('problem' in read && read.problem === 'too-deep')
     throw new PolypodError('bad-request', `a line is nested too deep: ${read.reason}`);

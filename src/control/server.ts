@@ -4,7 +4,7 @@ import { type JsonObject, type Log, messageOf, PolypodError } from '../base/inde
 import { containFailures, listenUnix } from '../wire/index.ts';
 import { LineReader } from './line-reader.ts';
 import { CONTROL_VERSION, type ControlPeer, HELLO } from './handshake.ts';
-import { encode, encodeError, type Question, readQuestion } from './line.ts';
+import { encode, encodeError, type ControlRequest, readQuestion } from './line.ts';
 
 /** A method: returns one answer; sends `watched` lines before it, as fast as the client reads. */
 export type Method = (params: JsonObject, link: LinkSide) => Promise<JsonObject>;
@@ -91,7 +91,7 @@ export class ControlServer {
     for (let isFirst = true; ; ) {
       const text = await intake.next();
       if (text === undefined) break;
-      const first: Question | undefined = isFirst ? attempt(() => readQuestion(text)) : undefined;
+      const first: ControlRequest | undefined = isFirst ? attempt(() => readQuestion(text)) : undefined;
       const take = first === undefined ? undefined : own(this.#options.takeOvers, first.method);
       if (first !== undefined && take !== undefined) {
         await this.#handOver(socket, { take, params: first.params }, intake.detach());

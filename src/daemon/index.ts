@@ -14,7 +14,7 @@ import { readConfig } from '../setup/index.ts';
 import type { GuardOptions } from './sockets/socket-guard.ts';
 import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
-import type { AgentRequest } from './tasks/tasks-listener.ts';
+import type { TasksAgentRequest } from './tasks/tasks-listener.ts';
 
 export type { ApprovalNews } from './control/watch-approvals.ts';
 export type { Daemon, DaemonOptions } from './daemon.ts';
@@ -63,7 +63,7 @@ export async function removeSession(host: Host, dataDirectory: string, id: strin
 }
 
 /** Reads the settings of an agent over HTTP from its own file or config.yaml. */
-export async function readAgentSettings(order: AgentOrder, dataPaths: DataPaths): Promise<AgentRequest> {
+export async function readAgentSettings(order: AgentOrder, dataPaths: DataPaths): Promise<TasksAgentRequest> {
   const { readAgentConfig } = await import('./tasks/read-agent-config.ts');
   const { config } = await readConfig(dataPaths);
   const from = dirname(dataPaths.configFile);

@@ -48,7 +48,7 @@ export { EventBatch, type Numbered } from './feed/index.ts';
 export { Host } from './host/host.ts';
 export type { ApprovalDecision, SessionApproval } from './host/host-approvals.ts';
 export type {
-  Compaction,
+  RecordedCompaction,
   ConversationItem,
   ConversationPart,
   EntryNode,
@@ -74,7 +74,7 @@ export type { WatchItem } from './watch.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
   type AgentMessage,
-  type Answer,
+  type AnswerDetails,
   answerMessage,
   apiOf,
   brokenMessage,

@@ -1,12 +1,12 @@
 import type { ThinkingMode } from '../llm/index.ts';
-import type { Answer } from './session/index.ts';
+import type { AnswerDetails } from './session/index.ts';
 
 /** A model that clients can choose. Unknown properties are absent. */
 export interface OfferedModel {
   readonly provider: string;
   readonly id: string;
   readonly name: string;
-  readonly wire: Answer['wire'];
+  readonly wire: AnswerDetails['wire'];
   readonly baseUrl: string;
   readonly reasoning: boolean;
   readonly input: readonly ('text' | 'image')[];

@@ -15,7 +15,7 @@
  * Any prompt can select its own answer, pace or fault: `[[sim deltas=2000 size=20 fault=cut after=100]]`.
  */
 export type {
-  Answer,
+  SimAnswer,
   AnswerUsage,
   Pace,
   Part,

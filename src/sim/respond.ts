@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Answer } from './script/answer.ts';
+import type { SimAnswer } from './script/answer.ts';
 import { type Fault, isErrorFault, PROVIDER_ERRORS, type ProviderError } from './script/fault.ts';
 import type { Ids } from './ids.ts';
 import { applyPace } from './pacing.ts';
@@ -22,7 +22,7 @@ export interface Exchange {
 }
 
 /** Sends the answer to the client, or the effect of its fault. */
-export async function respond(exchange: Exchange, answer: Answer): Promise<void> {
+export async function respond(exchange: Exchange, answer: SimAnswer): Promise<void> {
   const { fault } = answer;
   if (fault === undefined) return await sendAnswer(exchange, answer);
   if (isErrorFault(fault.kind)) return sendError(exchange, PROVIDER_ERRORS[fault.kind], '', fault);
@@ -61,7 +61,7 @@ export function sendJson(
   response.end(JSON.stringify(body));
 }
 
-async function sendAnswer(exchange: Exchange, answer: Answer): Promise<void> {
+async function sendAnswer(exchange: Exchange, answer: SimAnswer): Promise<void> {
   const { api, request, response, ids, now, signal } = exchange;
   const context: ResponseContext = { id: api.newId(ids), request, ids, now: now() };
   const reply = resolveAnswer(applyAnswerFault(answer, answer.fault, request), request, () =>

@@ -13,7 +13,7 @@ export interface FeedOptions extends Omit<LogOptions, 'header' | 'isHeader' | 'i
 }
 
 /** A session's numbered records, as far back as they are retained. */
-export interface Feed {
+export interface FeedFile {
   readonly log: AppendLog;
   /** The number of the first retained record; earlier records have been removed. */
   readonly firstSeq: number;
@@ -21,12 +21,15 @@ export interface Feed {
   rotate(firstSeq: number): Promise<void>;
 }
 
-export async function openFeed(path: string, options: FeedOptions): Promise<Feed> {
+export async function openFeed(path: string, options: FeedOptions): Promise<FeedFile> {
   return createFeed(await openLog(path, logOptions(path, options)), options.sessionId);
 }
 
 /** Creates a feed synchronously; the file must not exist. It is never synced. */
-export function createFeedNow(path: string, options: Omit<FeedOptions, 'durability' | 'syncWithinMs'>): Feed {
+export function createFeedNow(
+  path: string,
+  options: Omit<FeedOptions, 'durability' | 'syncWithinMs'>,
+): FeedFile {
   return createFeed(createLogNow(path, logOptions(path, options)), options.sessionId);
 }
 
@@ -35,7 +38,7 @@ function logOptions(path: string, { sessionId, firstSeq, ...rest }: FeedOptions)
   return { ...rest, header: feedHeader(sessionId, firstSeq), isHeader, isPrivate: true };
 }
 
-function createFeed(log: AppendLog, sessionId: string): Feed {
+function createFeed(log: AppendLog, sessionId: string): FeedFile {
   return {
     log,
     get firstSeq() {

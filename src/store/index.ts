@@ -2,10 +2,10 @@
 export { type AppendLog, type Durability, type LogOptions, openLog } from './append-log.ts';
 export { crc32c } from './crc32c.ts';
 export { fileFailure } from './failure.ts';
-export { createFeedNow, type Feed, type FeedOptions, openFeed } from './feed.ts';
+export { createFeedNow, type FeedFile, type FeedOptions, openFeed } from './feed.ts';
 export { type Files, type FileState, type OpenFile, realFiles } from './files.ts';
 export { findLine, type LineKey } from './find-line.ts';
-export { sealRecords, type Verdict, verifyLine } from './line.ts';
+export { sealRecords, type LineCheck, verifyLine } from './line.ts';
 export { LineIndex } from './line-index.ts';
 export { acquireLock, type Lock, type LockOptions, type LockOwner, readLock } from './lock.ts';
 export type { LogKind, Repair } from './log-file.ts';

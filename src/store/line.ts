@@ -12,7 +12,7 @@ import {
  * `ok`: the checksum is correct. `unverified`: a JSON object without a checksum, written by another program. `corrupt`:
  * anything else.
  */
-export type Verdict = 'ok' | 'unverified' | 'corrupt';
+export type LineCheck = 'ok' | 'unverified' | 'corrupt';
 
 const NEWLINE = 10;
 const QUOTE = 34;
@@ -64,7 +64,7 @@ const MAX_SCRATCH = 1024 * 1024;
 let scratch = Buffer.alloc(0);
 
 /** Verifies a line without its newline. */
-export function verifyLine(line: Uint8Array): Verdict {
+export function verifyLine(line: Uint8Array): LineCheck {
   // A line that exceeds the maximum string length cannot have been written.
   if (line.length > MAX_LINE_LENGTH) return 'corrupt';
   const wrongBytes = wrongSealBytes(line);

@@ -8,7 +8,7 @@ import { programOnPath } from './process/on-path.ts';
 import type { FullOutput } from './process/output-capture.ts';
 import type { OutputWindow } from './process/output-window.ts';
 import type { PrintedOutput } from './printed-output.ts';
-import { type Command, type CommandEnd, runCommand } from './process/run-command.ts';
+import { type CommandToRun, type CommandEnd, runCommand } from './process/run-command.ts';
 import { defineTool, type Tool, type ToolOutput, type ToolContext } from './tool.ts';
 
 const DEFAULT_SECONDS = 120;
@@ -70,9 +70,9 @@ async function runShell(
   const limits = await limiter?.prepare(isApart);
   const limited = (line: CommandLine): CommandLine => limits?.inner(line) ?? line;
   const title = oneLine(command, 80);
-  const run = async (line: CommandLine, more: Pick<Command, 'env' | 'descriptors' | 'wrapper'>) => {
+  const run = async (line: CommandLine, more: Pick<CommandToRun, 'env' | 'descriptors' | 'wrapper'>) => {
     const [program, args] = limits?.outer(line) ?? line;
-    const fullCommand: Command = {
+    const fullCommand: CommandToRun = {
       ...more,
       program,
       args,

@@ -32,7 +32,7 @@ export { openSandboxes, type Sandboxes, type SandboxOptions, type SandboxScope }
 export { TODO_STATUSES, type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export { prepareReadOnlyRun } from './read-only-run/index.ts';
 export {
-  type Call,
+  type ExaminedCall,
   examine,
   type FileFacts,
   fileFacts,

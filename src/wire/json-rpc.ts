@@ -25,12 +25,12 @@ export interface RpcCall {
 }
 
 /** One message, or the error that describes what is wrong with it. */
-export type RpcMessage = RpcCall | { readonly id: string; readonly error: RpcError };
+export type JsonRpcMessage = RpcCall | { readonly id: string; readonly error: RpcError };
 
 /** The content of a line: one message, or a batch that gets one response. */
 export type RpcLine =
-  | { readonly isBatch: false; readonly message: RpcMessage }
-  | { readonly isBatch: true; readonly messages: readonly RpcMessage[] };
+  | { readonly isBatch: false; readonly message: JsonRpcMessage }
+  | { readonly isBatch: true; readonly messages: readonly JsonRpcMessage[] };
 
 /** Executes calls; `errorOf` converts whatever `serve` throws to an error. */
 export interface RpcService {
@@ -85,7 +85,10 @@ export function rpcError(error: RpcError, id: string): string {
 /** For responses without a request id. */
 export const NO_ID = 'null';
 
-async function answer(message: RpcMessage, { serve, toRpcError }: RpcService): Promise<string | undefined> {
+async function answer(
+  message: JsonRpcMessage,
+  { serve, toRpcError }: RpcService,
+): Promise<string | undefined> {
   if ('error' in message) return rpcError(message.error, message.id);
   const { id } = message;
   try {
@@ -97,7 +100,7 @@ async function answer(message: RpcMessage, { serve, toRpcError }: RpcService): P
   }
 }
 
-function parseMessage(value: unknown, text: () => string): RpcMessage {
+function parseMessage(value: unknown, text: () => string): JsonRpcMessage {
   if (!isObject(value)) return invalid(NO_ID, 'must be an object');
   const id = value.id === undefined ? undefined : idText(value.id, text);
   const { jsonrpc, method, params } = value;
@@ -113,10 +116,10 @@ function idText(id: unknown, text: () => string): string {
   return (isKept ? undefined : fieldText(text(), 'id')) ?? JSON.stringify(id);
 }
 
-function invalid(id: string, reason: string): RpcMessage {
+function invalid(id: string, reason: string): JsonRpcMessage {
   return errorMessage(id, RPC_CODES.invalidRequest, `Invalid request: ${reason}`);
 }
 
-function errorMessage(id: string, code: number, message: string): RpcMessage {
+function errorMessage(id: string, code: number, message: string): JsonRpcMessage {
   return { id, error: { code, message } };
 }

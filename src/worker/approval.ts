@@ -6,11 +6,14 @@ import type { HookVerdict } from './hooks.ts';
  * Decides whether a call may run. Provided by the owner of the policy; the worker knows neither the policy nor the users.
  * For a call that a person must decide, it returns a `PendingApproval`, so that the worker can ask in call order.
  */
-export type Approve = (question: ApprovalRequest, signal: AbortSignal) => Promise<Approval | PendingApproval>;
+export type Approve = (
+  question: ApprovalRequest,
+  signal: AbortSignal,
+) => Promise<ApprovalResult | PendingApproval>;
 
 /** An approval that has not been requested yet. `ask` requests it before it returns; the worker calls it in call order. */
 export interface PendingApproval {
-  readonly ask: () => Promise<Approval>;
+  readonly ask: () => Promise<ApprovalResult>;
 }
 
 export interface ApprovalRequest {
@@ -22,7 +25,7 @@ export interface ApprovalRequest {
   readonly advice: HookVerdict | undefined;
 }
 
-export type Approval =
+export type ApprovalResult =
   | {
       readonly decision: 'allow';
       /** For the paths of this call, judged again at the moment of use. */

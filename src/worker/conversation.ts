@@ -1,7 +1,7 @@
 import type { Cost, Item, Usage } from '../llm/index.ts';
 import type { Totals } from './event.ts';
 import { estimateTokens } from './tokens.ts';
-import type { Call, CallOutcome } from './decide-call.ts';
+import type { JudgedCall, CallOutcome } from './decide-call.ts';
 import { abandonedResult } from './tool-batch.ts';
 import { countCalls, countTurn, NO_TOTALS, addTotals } from './totals.ts';
 
@@ -95,9 +95,9 @@ export class Conversation {
   }
 
   /** Calls without a result. Only the latest answer can have them, because every new prompt closes open calls. */
-  openCalls(): readonly Call[] {
+  openCalls(): readonly JudgedCall[] {
     const answered = new Set<string>();
-    const open: Call[] = [];
+    const open: JudgedCall[] = [];
     for (let at = this.#items.length - 1; at >= 0; at--) {
       const item = this.#items[at];
       if (item?.type === 'tool-result') answered.add(item.callId);

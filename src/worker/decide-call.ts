@@ -7,11 +7,11 @@ import {
   type ToolOutput,
   type ToolContext,
 } from '../tools/index.ts';
-import type { Approval, Approve, PendingApproval } from './approval.ts';
+import type { ApprovalResult, Approve, PendingApproval } from './approval.ts';
 import type { CallLine, CallStatus } from './event.ts';
 import { consultHooks, type Hook } from './hooks.ts';
 
-export type Call = ItemOf<'tool-call'>;
+export type JudgedCall = ItemOf<'tool-call'>;
 
 export type CallDecision =
   | {
@@ -45,7 +45,7 @@ export interface PendingDecision {
 
 /** Decides about a call as far as possible without a person. Undefined if a hook requests a pause or the run was cancelled. */
 export async function judgeCall(
-  call: Call,
+  call: JudgedCall,
   context: DecisionContext,
   signal: AbortSignal,
 ): Promise<CallDecision | PendingDecision | undefined> {
@@ -65,7 +65,7 @@ export async function judgeCall(
     prepare: (args: string) => tool.prepare(tryParse(args), context.cwd),
     advice,
   };
-  const toDecision = (approval: Approval | undefined): CallDecision | undefined =>
+  const toDecision = (approval: ApprovalResult | undefined): CallDecision | undefined =>
     approval && decision(approval, tool, prepared, line, context);
   const approval = await awaitApproval(() => context.approve(question, signal), signal);
   if (approval === undefined || !('ask' in approval)) return toDecision(approval);
@@ -77,7 +77,7 @@ export async function judgeCall(
 
 /** The result for the model if the arguments cannot be parsed. */
 function invalidArgumentsText(
-  { name, arguments: args }: Call,
+  { name, arguments: args }: JudgedCall,
   { problem, reason }: { readonly problem: string; readonly reason: string },
 ): string {
   if (problem === 'too-deep') return `Validation failed for tool "${name}":\n  - arguments: ${reason}`;
@@ -85,10 +85,10 @@ function invalidArgumentsText(
 }
 
 /** The approval, or undefined if the run is cancelled first. If the request fails, the call is denied. */
-async function awaitApproval<T extends Approval | PendingApproval>(
+async function awaitApproval<T extends ApprovalResult | PendingApproval>(
   ask: () => Promise<T>,
   signal: AbortSignal,
-): Promise<T | Approval | undefined> {
+): Promise<T | ApprovalResult | undefined> {
   let removeListener = (): void => {};
   const cancelled = new Promise<undefined>((resolve) => {
     removeListener = onAbort(signal, () => resolve(undefined));
@@ -104,7 +104,7 @@ async function awaitApproval<T extends Approval | PendingApproval>(
 }
 
 function decision(
-  approval: Approval,
+  approval: ApprovalResult,
   tool: Tool,
   prepared: PreparedCall,
   line: CallLine,
@@ -128,6 +128,6 @@ export function refuseCall(line: CallLine, status: CallStatus, text: string): Ca
   return { line, refused: { status, output: errorOutput(text, details) } };
 }
 
-export function untitledLine(call: Call): CallLine {
+export function untitledLine(call: JudgedCall): CallLine {
   return { callId: call.callId, name: call.name, arguments: call.arguments, title: call.name };
 }

@@ -1,5 +1,5 @@
 import {
-  type Call,
+  type ExaminedCall,
   examine,
   type FileFacts,
   guardFor,
@@ -14,7 +14,7 @@ import {
   type ToolContext,
   type Verdict,
 } from '../tools/index.ts';
-import type { Approval, Approve, ApprovalRequest } from './approval.ts';
+import type { ApprovalResult, Approve, ApprovalRequest } from './approval.ts';
 import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
@@ -66,7 +66,7 @@ export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): App
         approved: isApprovedByRules(judged, rules),
         ...(onlyReads === true && { prepareReadOnly: prepareReadOnlyRun(judged, policy, fileFacts) }),
       };
-    const askUser = async (): Promise<Approval> => {
+    const askUser = async (): Promise<ApprovalResult> => {
       const answer = await ask(
         {
           call,
@@ -100,7 +100,11 @@ export async function judgeChangedCall(
   return { resolve: guardFor(judged, rules, fileFacts.realPath), rule: ruleFor(judged, rules) };
 }
 
-async function examinedCall(tool: string, { access }: PreparedCall, fileFacts: FileFacts): Promise<Call> {
+async function examinedCall(
+  tool: string,
+  { access }: PreparedCall,
+  fileFacts: FileFacts,
+): Promise<ExaminedCall> {
   return { tool, access: await examine(access, fileFacts) };
 }
 

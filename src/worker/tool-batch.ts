@@ -2,7 +2,7 @@ import { derivedAbort, messageOf, onAbort } from '../base/index.ts';
 import { type Content, type Item, textContent } from '../llm/index.ts';
 import { errorOutput, type HostToolContext, type ToolOutput, type ToolContext } from '../tools/index.ts';
 import {
-  type Call,
+  type JudgedCall,
   type CallDecision,
   type DecisionContext,
   type CallOutcome,
@@ -16,7 +16,7 @@ import { type LoopPolicy, loopVerdict, LOOP_REFUSAL } from './loop-guard.ts';
 
 /** The calls of one turn with their decisions and outcomes. Kept during a pause, so that nothing is asked or run twice. */
 export interface ToolBatch {
-  readonly calls: readonly Call[];
+  readonly calls: readonly JudgedCall[];
   readonly decided: Map<string, CallDecision>;
   readonly finished: Map<string, CallOutcome>;
   /** The running calls. */
@@ -25,7 +25,7 @@ export interface ToolBatch {
 
 /** `finished` holds the results from before a restart. */
 export function newToolBatch(
-  calls: readonly Call[],
+  calls: readonly JudgedCall[],
   finished: ReadonlyMap<string, CallOutcome> = new Map(),
 ): ToolBatch {
   return { calls, decided: new Map(), finished: new Map(finished), running: new Set() };
@@ -121,7 +121,7 @@ class Schedule {
   }
 
   /** Records the decision about a call, or requests its approval. */
-  take(call: Call, judged: CallDecision | PendingDecision | undefined): Promise<void> {
+  take(call: JudgedCall, judged: CallDecision | PendingDecision | undefined): Promise<void> {
     const { callId } = call;
     if (judged === undefined) this.#isPaused = true;
     else if ('ask' in judged) {
@@ -134,14 +134,14 @@ class Schedule {
   }
 
   /** Resolves when the call has ended or will not be started. */
-  run(call: Call): Promise<void> {
+  run(call: JudgedCall): Promise<void> {
     const before = this.#batch.calls.slice(0, this.#batch.calls.indexOf(call));
     const completion = this.#run(call, before);
     this.#completion.set(call.callId, completion);
     return completion;
   }
 
-  async #run(call: Call, before: readonly Call[]): Promise<void> {
+  async #run(call: JudgedCall, before: readonly JudgedCall[]): Promise<void> {
     const { callId } = call;
     await this.#decisions.get(callId);
     const decided = this.#batch.decided.get(callId);
@@ -163,7 +163,7 @@ class Schedule {
     return this.#isPaused || this.#context.isPausing() || this.#context.halt.aborted;
   }
 
-  async #runWithSignals(call: Call, decided: CallDecision): Promise<void> {
+  async #runWithSignals(call: JudgedCall, decided: CallDecision): Promise<void> {
     const { halt } = this.#context;
     const { controller: ended, release } = derivedAbort(this.#stop.signal);
     const removeListener = onAbort(halt, () => ended.abort());
@@ -201,7 +201,7 @@ interface Stopping {
 
 async function runOne(
   batch: ToolBatch,
-  call: Call,
+  call: JudgedCall,
   decided: CallDecision,
   context: ToolBatchContext,
   { signal, cancelled }: Stopping,
@@ -282,7 +282,7 @@ const SKIPPED: CallOutcome = {
 const INTERRUPTED: CallOutcome = { status: 'interrupted', output: errorOutput('Tool execution was aborted') };
 
 /** The result of a call in an interrupted or abandoned turn: every call needs one. */
-export function abandonedResult({ callId }: Call, { output } = INTERRUPTED): Item {
+export function abandonedResult({ callId }: JudgedCall, { output } = INTERRUPTED): Item {
   return { type: 'tool-result', callId, content: output.content, isError: output.isError };
 }
 

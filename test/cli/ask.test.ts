@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Answer, generatedText, type SimOptions, startSim } from '../../src/sim/index.ts';
+import { type SimAnswer, generatedText, type SimOptions, startSim } from '../../src/sim/index.ts';
 import { polypod, start, temporaryDirectory } from './polypod.ts';
 
 const KEY = 'sk-test-0123456789abcdefghij';
 
-async function sim(script: readonly Answer[], options: SimOptions = {}) {
+async function sim(script: readonly SimAnswer[], options: SimOptions = {}) {
   const server = await startSim({ script, ...options });
   onTestFinished(() => server.close());
   return server;
@@ -159,7 +159,7 @@ describe('polypod ask', () => {
 });
 
 describe('polypod ask explains in one sentence with the next step', () => {
-  const cases: readonly [string, Answer['fault'], number, RegExp][] = [
+  const cases: readonly [string, SimAnswer['fault'], number, RegExp][] = [
     ['a wrong key', { kind: '401' }, 2, /check the key: it comes from ANTHROPIC_API_KEY/],
     [
       'an unknown model',

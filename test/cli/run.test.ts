@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Answer, generatedText, startSim } from '../../src/sim/index.ts';
+import { type SimAnswer, generatedText, startSim } from '../../src/sim/index.ts';
 import { survivorsOf, token } from '../tools/survivors.ts';
 import { call, waitForEvent, isType, textAnswer, cliFixture } from './daemon.ts';
 import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 
 /** A project, and a model that follows the script. */
-async function project(script: readonly Answer[], files: Readonly<Record<string, string>> = {}) {
+async function project(script: readonly SimAnswer[], files: Readonly<Record<string, string>> = {}) {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
   const home = temporaryDirectory();
@@ -171,11 +171,11 @@ describe('polypod run', () => {
       1,
       /stopped: the run has reached its limit of 1 turn/,
     ],
-    ['a wrong key', [], [{ ...textAnswer('x'), fault: { kind: '401' } } as Answer], 2, /check the key/],
+    ['a wrong key', [], [{ ...textAnswer('x'), fault: { kind: '401' } } as SimAnswer], 2, /check the key/],
     [
       'a prompt that does not fit',
       [],
-      [{ ...textAnswer('x'), fault: { kind: 'context-too-long' } } as Answer],
+      [{ ...textAnswer('x'), fault: { kind: 'context-too-long' } } as SimAnswer],
       3,
       /shorten the prompt/,
     ],
@@ -493,7 +493,7 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
   });
 
   it('shows a status line while it works, and clears it at the end', async () => {
-    const slow: Answer = { parts: [{ text: generatedText(60) }], pace: { delayMs: 60, chunkSize: 8 } };
+    const slow: SimAnswer = { parts: [{ text: generatedText(60) }], pace: { delayMs: 60, chunkSize: 8 } };
     const { directory, env } = await project([call('bash', { command: 'sleep 0.5' }), slow]);
     const line = [
       process.execPath,

@@ -2,14 +2,14 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PodClient, type PodClientOptions, type PodLine } from '../../src/client/index.ts';
-import type { Answer } from '../../src/sim/index.ts';
+import type { SimAnswer } from '../../src/sim/index.ts';
 import { scratch } from '../pod/fixture.ts';
 import { DEFAULT_DUPLEX, serveDuplex } from '../../src/protocols/pod/index.ts';
 import { listenUnix } from '../../src/wire/index.ts';
 import { podFixture } from '../protocols/pod/fixture.ts';
 
-const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
-const TOUCH: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch new' } } }] };
+const HELLO: SimAnswer = { parts: [{ text: 'Hello.' }] };
+const TOUCH: SimAnswer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch new' } } }] };
 
 async function opened(options: PodClientOptions): Promise<PodClient> {
   const client = await PodClient.open({ backoff: { firstMs: 1, maxMs: 10 }, ...options });
@@ -117,7 +117,7 @@ describe('a client', () => {
   });
 
   it('reconnects when the connection breaks: delivers each event once and performs each call once', async () => {
-    const answer: Answer = {
+    const answer: SimAnswer = {
       parts: [{ text: 'z'.repeat(2_000) }],
       pace: { chunkSize: 4, batch: 3, delayMs: 1 },
     };

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { type Answer, type Sim, type SimRequest, startSim } from '../../src/sim/index.ts';
+import { type SimAnswer, type Sim, type SimRequest, startSim } from '../../src/sim/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { Layout } from './layout.ts';
 import { builtProgramFor } from '../ordinary-user.ts';
@@ -81,7 +81,7 @@ class Batch {
     return this.outcomes.length === this.#attack.attempts.length;
   }
 
-  answer({ system, messages }: SimRequest): Answer {
+  answer({ system, messages }: SimRequest): SimAnswer {
     for (const leak of this.#layout.leaksIn(system)) this.#leaks.add(`${leak} in the system prompt`);
     const last = messages.at(-1);
     for (const { text } of last?.role === 'tool' ? last.toolResults : []) {
@@ -106,7 +106,7 @@ class Batch {
     return this.#next(next);
   }
 
-  #next({ calls, together }: Attempt): Answer {
+  #next({ calls, together }: Attempt): SimAnswer {
     const made = together === true ? calls : calls.slice(this.#made, this.#made + 1);
     this.#made += made.length;
     return {

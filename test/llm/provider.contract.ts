@@ -11,7 +11,7 @@ import {
   textContent,
 } from '../../src/llm/index.ts';
 import {
-  type Answer,
+  type SimAnswer,
   type FaultKind,
   generatedText,
   type Sim,
@@ -100,7 +100,7 @@ export function providerContract(provider: Provider): void {
   });
 
   it('emits the same events when every byte arrives separately', async () => {
-    const answer: Answer = { parts: [{ thinking: 'Ü.' }, { text: 'Naïve 👩‍💻 text' }, call('a.txt')] };
+    const answer: SimAnswer = { parts: [{ thinking: 'Ü.' }, { text: 'Naïve 👩‍💻 text' }, call('a.txt')] };
     const { events: complete } = await ask(provider, answer, { seed: () => 's' });
     const { events: split } = await ask(
       provider,
@@ -312,7 +312,7 @@ function connectTo(provider: Provider, sim: Sim, options: ConnectOptions = {}) {
 }
 
 async function started(
-  script: readonly Answer[],
+  script: readonly SimAnswer[],
   options: { models?: readonly string[] } = {},
 ): Promise<Sim> {
   const sim = await startSim({ script, ...options });
@@ -333,7 +333,7 @@ async function collect(
   return events;
 }
 
-async function ask(provider: Provider, answer: Answer, options: ConnectOptions = {}) {
+async function ask(provider: Provider, answer: SimAnswer, options: ConnectOptions = {}) {
   const sim = await started([answer]);
   return { sim, events: await collect(provider, sim, ASK, options) };
 }

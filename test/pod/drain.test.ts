@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Answer } from '../../src/sim/index.ts';
+import type { SimAnswer } from '../../src/sim/index.ts';
 import { ADA, Listener, promptCommand, hostFixture } from './fixture.ts';
 
-const slow: Answer = { parts: [{ text: 'word '.repeat(2000) }], pace: { delayMs: 20, chunkSize: 4 } };
-const touch: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
+const slow: SimAnswer = { parts: [{ text: 'word '.repeat(2000) }], pace: { delayMs: 20, chunkSize: 4 } };
+const touch: SimAnswer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
 
 test('a draining host starts no run and reports why; queued prompts stay for the next process', async () => {
   const { host, cwd, reopen } = await hostFixture([{ parts: [{ text: 'Later.' }] }]);

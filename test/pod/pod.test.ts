@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { arrayOf, objectOf, shape } from '../../src/base/index.ts';
 import { textContent, contentText } from '../../src/llm/index.ts';
 import type { Pod } from '../../src/pod/index.ts';
-import type { Answer } from '../../src/sim/index.ts';
+import type { SimAnswer } from '../../src/sim/index.ts';
 import { defineTool, textOutput, type Tool } from '../../src/tools/index.ts';
 import { ADA, BOB, Listener, promptCommand, hostFixture } from './fixture.ts';
 
-const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
-const calls = (name: string, args: Record<string, unknown>): Answer => ({
+const textAnswer = (text: string): SimAnswer => ({ parts: [{ text }] });
+const calls = (name: string, args: Record<string, unknown>): SimAnswer => ({
   parts: [{ toolCall: { name, arguments: args } }],
 });
 const needsApproval = (command = 'node -e 1') => calls('bash', { command });
@@ -402,7 +402,7 @@ describe('parallel calls that end out of order', () => {
         return textOutput(name, `${name} is done`);
       },
     });
-    const both: Answer = {
+    const both: SimAnswer = {
       parts: ['a', 'b'].map((name) => ({ toolCall: { name: 'wait', arguments: { name } } })),
     };
     const { host, cwd, reopen } = await hostFixture([both, textAnswer('both')], { tools: [wait] });

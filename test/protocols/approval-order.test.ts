@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
-import type { Answer } from '../../src/sim/index.ts';
+import type { SimAnswer } from '../../src/sim/index.ts';
 import { agentFixture } from './tasks/binary.ts';
 import { Program } from './rpc/program.ts';
 
 /** Its paths are resolved one by one, so that it takes longer to evaluate than the calls after it. */
 const SLOW = `node -e 1 ${Array.from({ length: 200 }, (_, at) => `sub/${at}/../${at}`).join(' ')}`;
 const COMMANDS = [SLOW, 'node -e 2', 'node -e 3'];
-const TURN: Answer = {
+const TURN: SimAnswer = {
   parts: COMMANDS.map((command) => ({ toolCall: { name: 'bash', arguments: { command } } })),
 };
 

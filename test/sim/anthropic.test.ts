@@ -5,7 +5,7 @@ import Anthropic, {
   RateLimitError,
 } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Sim, Stop } from '../../src/sim/index.ts';
+import type { SimAnswer, Sim, Stop } from '../../src/sim/index.ts';
 import { simStarter, thrownBy } from './sims.ts';
 
 const start = simStarter();
@@ -19,14 +19,14 @@ function client(sim: Sim, apiKey = 'sk-ant-any') {
   return new Anthropic({ baseURL: sim.url, apiKey, maxRetries: 0 });
 }
 
-async function streamed(answer: Answer) {
+async function streamed(answer: SimAnswer) {
   const sim = await start({ script: [answer] });
   return await client(sim).messages.stream(ask).finalMessage();
 }
 
 describe('the official Anthropic client', () => {
   test('streams text and returns the same text without streaming', async () => {
-    const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
+    const answer: SimAnswer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
     const stream = await client(sim).messages.stream(ask).finalMessage();
     const complete = await client(sim).messages.create(ask);

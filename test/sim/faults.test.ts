@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { tryParse } from '../../src/base/index.ts';
 import {
-  type Answer,
+  type SimAnswer,
   type Fault,
   type FaultKind,
   PROVIDER_APIS,
@@ -15,7 +15,7 @@ const start = simStarter();
 const TEXT = 'one two three four five six seven';
 const CUT_TEXT = 'one two ';
 
-function answerWith(fault?: Fault): Answer {
+function answerWith(fault?: Fault): SimAnswer {
   return { parts: [{ text: TEXT }], pace: { chunkSize: 4 }, fault };
 }
 

@@ -1,6 +1,6 @@
 import { ApiError, type GenerateContentResponse, GoogleGenAI, type Part } from '@google/genai';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Sim, Stop } from '../../src/sim/index.ts';
+import type { SimAnswer, Sim, Stop } from '../../src/sim/index.ts';
 import { simStarter, thrownBy } from './sims.ts';
 
 const start = simStarter();
@@ -16,7 +16,7 @@ async function streamChunks(sim: Sim): Promise<GenerateContentResponse[]> {
   return chunks;
 }
 
-async function streamed(answer: Answer) {
+async function streamed(answer: SimAnswer) {
   const sim = await start({ script: [answer] });
   return await streamChunks(sim);
 }
@@ -34,7 +34,7 @@ function joinedText(chunks: readonly GenerateContentResponse[], thought: boolean
 
 describe('the official Google client', () => {
   test('streams text and returns the same text without streaming', async () => {
-    const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
+    const answer: SimAnswer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
     const chunks = await streamChunks(sim);
     const complete = await client(sim).models.generateContent(ask);

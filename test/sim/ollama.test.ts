@@ -1,6 +1,6 @@
 import { type ChatResponse, Ollama } from 'ollama';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Sim } from '../../src/sim/index.ts';
+import type { SimAnswer, Sim } from '../../src/sim/index.ts';
 import { simStarter, thrownBy } from './sims.ts';
 
 const start = simStarter();
@@ -10,7 +10,7 @@ function client(sim: Sim, key = 'any') {
   return new Ollama({ host: sim.url, headers: { authorization: `Bearer ${key}` } });
 }
 
-async function streamed(answer: Answer): Promise<ChatResponse[]> {
+async function streamed(answer: SimAnswer): Promise<ChatResponse[]> {
   const sim = await start({ script: [answer] });
   const lines = [];
   for await (const line of await client(sim).chat({ ...ask, stream: true })) lines.push(line);
@@ -19,7 +19,7 @@ async function streamed(answer: Answer): Promise<ChatResponse[]> {
 
 describe('the official Ollama client', () => {
   test('streams text and thinking and returns the same without streaming', async () => {
-    const answer: Answer = {
+    const answer: SimAnswer = {
       parts: [{ thinking: 'Let me think about it.' }, { text: 'Grüße aus dem Simulator 🐙, es geht.' }],
     };
     const lines = await streamed(answer);

@@ -1,6 +1,6 @@
 import OpenAI, { AuthenticationError, NotFoundError, RateLimitError } from 'openai';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Sim, Stop } from '../../src/sim/index.ts';
+import type { SimAnswer, Sim, Stop } from '../../src/sim/index.ts';
 import { simStarter, thrownBy } from './sims.ts';
 
 const start = simStarter();
@@ -10,7 +10,7 @@ function client(sim: Sim, apiKey = 'sk-any') {
   return new OpenAI({ baseURL: `${sim.url}/v1`, apiKey, maxRetries: 0 });
 }
 
-async function streamed(answer: Answer) {
+async function streamed(answer: SimAnswer) {
   const sim = await start({ script: [answer] });
   const options = { ...ask, stream_options: { include_usage: true } };
   return await client(sim).chat.completions.stream(options).finalChatCompletion();
@@ -18,7 +18,7 @@ async function streamed(answer: Answer) {
 
 describe('the official OpenAI client, with chat completions', () => {
   test('streams text and returns the same text without streaming', async () => {
-    const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
+    const answer: SimAnswer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
     const stream = await client(sim).chat.completions.stream(ask).finalChatCompletion();
     const complete = await client(sim).chat.completions.create(ask);

@@ -1,6 +1,6 @@
 import OpenAI, { AuthenticationError, RateLimitError } from 'openai';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Sim, Stop } from '../../src/sim/index.ts';
+import type { SimAnswer, Sim, Stop } from '../../src/sim/index.ts';
 import { simStarter, thrownBy } from './sims.ts';
 
 const start = simStarter();
@@ -10,14 +10,14 @@ function client(sim: Sim, apiKey = 'sk-any') {
   return new OpenAI({ baseURL: `${sim.url}/v1`, apiKey, maxRetries: 0 });
 }
 
-async function streamed(answer: Answer) {
+async function streamed(answer: SimAnswer) {
   const sim = await start({ script: [answer] });
   return await client(sim).responses.stream(ask).finalResponse();
 }
 
 describe('the official OpenAI client, with responses', () => {
   test('streams text and returns the same text without streaming', async () => {
-    const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
+    const answer: SimAnswer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
     const stream = await client(sim).responses.stream(ask).finalResponse();
     const complete = await client(sim).responses.create(ask);
@@ -28,7 +28,7 @@ describe('the official OpenAI client, with responses', () => {
   });
 
   test('builds from the deltas what the last event repeats', async () => {
-    const answer: Answer = {
+    const answer: SimAnswer = {
       parts: [
         { thinking: 'Let me think about it.' },
         { text: 'I will read two files.' },
@@ -65,7 +65,9 @@ describe('the official OpenAI client, with responses', () => {
   });
 
   test('receives encrypted reasoning only if it requests it', async () => {
-    const answer: Answer = { parts: [{ thinking: 'Hm.', signature: 'c2VhbGVk' }, { redacted: 'aGlkZGVu' }] };
+    const answer: SimAnswer = {
+      parts: [{ thinking: 'Hm.', signature: 'c2VhbGVk' }, { redacted: 'aGlkZGVu' }],
+    };
     const sim = await start({ script: [answer, answer] });
     const plain = await client(sim).responses.stream(ask).finalResponse();
     const sealed = await client(sim)

@@ -9,7 +9,7 @@ import {
   textContent,
   contentText,
 } from '../../src/llm/index.ts';
-import { type Answer, type Script, type Sim, startSim } from '../../src/sim/index.ts';
+import { type SimAnswer, type Script, type Sim, startSim } from '../../src/sim/index.ts';
 import { defineTool, errorOutput, type Tool, textOutput } from '../../src/tools/index.ts';
 import {
   type Approve,
@@ -110,8 +110,8 @@ function isWorkers({ type }: RunEvent): boolean {
 }
 
 export const userContent = (text: string) => textContent(text);
-export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
-export const calls = (...names: readonly string[]): Answer => ({
+export const textAnswer = (text: string): SimAnswer => ({ parts: [{ text }] });
+export const calls = (...names: readonly string[]): SimAnswer => ({
   parts: names.map((name) => ({ toolCall: { name: name.split(':')[0] ?? '', arguments: { text: name } } })),
 });
 

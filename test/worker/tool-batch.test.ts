@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { anthropic } from '../../src/llm/anthropic/index.ts';
-import type { Approval, Approve, RunEvent } from '../../src/worker/index.ts';
+import type { ApprovalResult, Approve, RunEvent } from '../../src/worker/index.ts';
 import { calls, gate, lines, userContent, textAnswer, workerFixture, tool } from './fixture.ts';
 import { never } from './worker.contract.ts';
 
-const ALLOW: Approval = { decision: 'allow', resolve: async (path) => path };
+const ALLOW: ApprovalResult = { decision: 'allow', resolve: async (path) => path };
 
 /** Approvals decided by the test, by the title of the call; `raised` is the order in which they were requested. */
 function approver(slow: (title: string) => Promise<void> = async () => {}) {
   const raised: string[] = [];
   const withdrawn: string[] = [];
-  const answers = new Map<string, (approval: Approval) => void>();
+  const answers = new Map<string, (approval: ApprovalResult) => void>();
   const waiting = new Set<() => void>();
   const approve: Approve = async ({ call: { title } }, signal) => {
     await slow(title);
@@ -18,7 +18,7 @@ function approver(slow: (title: string) => Promise<void> = async () => {}) {
       ask: () => {
         raised.push(title);
         signal.addEventListener('abort', () => withdrawn.push(title));
-        const answer = new Promise<Approval>((resolve) => answers.set(title, resolve));
+        const answer = new Promise<ApprovalResult>((resolve) => answers.set(title, resolve));
         for (const wake of waiting) wake();
         return answer;
       },
@@ -28,7 +28,7 @@ function approver(slow: (title: string) => Promise<void> = async () => {}) {
     approve,
     raised,
     withdrawn,
-    answer: (title: string, approval: Approval = ALLOW) => answers.get(title)?.(approval),
+    answer: (title: string, approval: ApprovalResult = ALLOW) => answers.get(title)?.(approval),
     async waitForRequests(count: number): Promise<void> {
       while (raised.length < count)
         await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { Provider } from '../../src/llm/index.ts';
-import { type Answer, generatedText, type Script, type SimRequest } from '../../src/sim/index.ts';
+import { type SimAnswer, generatedText, type Script, type SimRequest } from '../../src/sim/index.ts';
 import { calls, echo, gate, lines, userContent, textAnswer, workerFixture } from './fixture.ts';
 
 /** Tests that a run must pass with every provider of the registry. */
@@ -213,7 +213,7 @@ export function never(): AbortSignal {
 }
 
 /** A provider that returns the answers in order and records the requests. */
-function recordRequests(requests: SimRequest[], answers: readonly Answer[]): Script {
+function recordRequests(requests: SimRequest[], answers: readonly SimAnswer[]): Script {
   return (request) => {
     requests.push(request);
     return answers[requests.length - 1] ?? textAnswer('');

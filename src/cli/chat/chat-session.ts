@@ -4,7 +4,7 @@ import type { PodCommand, Receipt } from '../../pod/index.ts';
 import type { ApprovalAnswer } from './screen/approval-dialog.ts';
 import { textOf } from './view/answer-steps.ts';
 import { contentOf, imagesIn } from './view/content.ts';
-import { Conversation, type ConversationOptions } from './conversation.ts';
+import { ChatConversation, type ConversationOptions } from './conversation.ts';
 import type { SlashCommandContext } from './slash/slash-context.ts';
 import { inputIn } from './input-text.ts';
 import type { PodLocation } from '../hosting/index.ts';
@@ -44,7 +44,7 @@ export class ChatSession {
   readonly #display: ChatDisplay;
   /** The sessions that this chat created. */
   readonly #made = new Set<string>();
-  #conversation: Conversation;
+  #conversation: ChatConversation;
 
   static async open(
     location: PodLocation,
@@ -52,14 +52,14 @@ export class ChatSession {
     display: ChatDisplay,
   ): Promise<ChatSession> {
     const fresh = pod ?? (await location.create());
-    const conversation = await Conversation.open(fresh, optionsFor(location, display));
+    const conversation = await ChatConversation.open(fresh, optionsFor(location, display));
     const session = new ChatSession(location, display, conversation);
     conversation.begin();
     if (pod === undefined) session.#made.add(fresh.id);
     return session;
   }
 
-  private constructor(location: PodLocation, display: ChatDisplay, conversation: Conversation) {
+  private constructor(location: PodLocation, display: ChatDisplay, conversation: ChatConversation) {
     this.#location = location;
     this.#display = display;
     this.#conversation = conversation;
@@ -158,7 +158,7 @@ export class ChatSession {
     const isNew =
       (await this.#location.sessions()).find(({ id }) => id === pod.id)?.firstPrompt === undefined;
     // If the session cannot be opened, the current one stays open.
-    const next = await Conversation.open(pod, optionsFor(this.#location, this.#display));
+    const next = await ChatConversation.open(pod, optionsFor(this.#location, this.#display));
     await this.#leaveConversation();
     if (isNew) this.#made.add(pod.id);
     this.#conversation = next;

@@ -20,7 +20,7 @@ export interface ConversationOptions {
 }
 
 /** Watches one pod: reduces its events to the view and the printed output, and sends commands to it. */
-export class Conversation {
+export class ChatConversation {
   readonly #options: ConversationOptions;
   readonly #pod: PodHandle;
   readonly #leaving: AbortController;
@@ -31,10 +31,10 @@ export class Conversation {
   #watching: Promise<void> = Promise.resolve();
 
   /** Resolves when the first snapshot has arrived. Nothing is printed before `begin`. */
-  static async open(pod: PodHandle, options: ConversationOptions): Promise<Conversation> {
+  static async open(pod: PodHandle, options: ConversationOptions): Promise<ChatConversation> {
     const { location, onPrints, now } = options;
     const leaving = new AbortController();
-    let conversation: Conversation | undefined;
+    let conversation: ChatConversation | undefined;
     const source = reconnectingWatch(pod, {
       signal: leaving.signal,
       isUp: location.isUp,
@@ -47,7 +47,7 @@ export class Conversation {
     const { value: first } = await source.next();
     if (first?.type !== 'snapshot') throw new PolypodError('internal', `the pod ${pod.id} sent no snapshot`);
     const start = viewFromSnapshot(first.snapshot, location.me, now());
-    conversation = new Conversation(pod, options, { leaving, source, start });
+    conversation = new ChatConversation(pod, options, { leaving, source, start });
     return conversation;
   }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { isObject, messageOf, PolypodError, tryParse, withoutUndefined } from '../../base/index.ts';
-import { type Answer, DIRECTIVE_KEYS, FAULT_KINDS, startSim } from '../../sim/index.ts';
+import { type SimAnswer, DIRECTIVE_KEYS, FAULT_KINDS, startSim } from '../../sim/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { LISTEN } from '../args/listen-options.ts';
@@ -64,7 +64,7 @@ function keyIn(env: Readonly<Record<string, string | undefined>>): string {
   throw new PolypodError('bad-request', '--key needs the key in the variable POLYPOD_SIM_KEY');
 }
 
-async function readScript(file: string): Promise<readonly Answer[]> {
+async function readScript(file: string): Promise<readonly SimAnswer[]> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw new PolypodError('not-found', `cannot read the script: ${messageOf(thrown)}`, { cause: thrown });
   });
@@ -76,6 +76,6 @@ async function readScript(file: string): Promise<readonly Answer[]> {
   );
 }
 
-function isAnswer(value: unknown): value is Answer {
+function isAnswer(value: unknown): value is SimAnswer {
   return isObject(value) && Array.isArray(value.parts) && value.parts.every(isObject);
 }

@@ -17,7 +17,7 @@ export interface RpcOptions {
   /** A text, or the path of a file. */
   readonly systemPrompt?: string;
   readonly appendSystemPrompts: readonly string[];
-  readonly tools: ToolChoice;
+  readonly tools: ToolSelection;
   readonly hasContextFiles: boolean;
   readonly extensions: readonly string[];
   readonly hasMcp: boolean;
@@ -38,7 +38,7 @@ export interface RpcOptions {
 }
 
 /** Which of the agent's tools the model receives. The client's own tools are always included. */
-export type ToolChoice = 'all' | 'none' | 'not-built-in' | { readonly only: readonly string[] };
+export type ToolSelection = 'all' | 'none' | 'not-built-in' | { readonly only: readonly string[] };
 
 type Option = {
   readonly names: readonly [string, ...string[]];
@@ -239,7 +239,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
 }
 
 /** As in pi, a list of tools overrides the options that exclude tools. */
-function toolsIn(list: string | undefined, has: (name: Name) => boolean): ToolChoice {
+function toolsIn(list: string | undefined, has: (name: Name) => boolean): ToolSelection {
   if (list !== undefined) return { only: listIn(list) };
   if (has('noTools')) return 'none';
   return has('noBuiltinTools') ? 'not-built-in' : 'all';

@@ -12,7 +12,7 @@ import type { ReloadResult, Setup } from '../setup.ts';
 import type { TasksAgents } from '../tasks/tasks-agents.ts';
 import type { DaemonOptions } from './options.ts';
 
-export interface ControlParts {
+export interface OpenControlParts {
   readonly options: DaemonOptions;
   readonly host: Host;
   readonly setup: Setup;
@@ -37,7 +37,7 @@ export async function openControl({
   health,
   reload,
   stop,
-}: ControlParts): Promise<ControlServer> {
+}: OpenControlParts): Promise<ControlServer> {
   const pods = await podMethods({
     podNamed: async (word) => host.pod(findSession(await host.sessions.list(), word).id),
     models: () => setup.models,

@@ -14,7 +14,7 @@ import type { DataPaths } from '../../setup/paths/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, NO_AUTH_WARNING, readClientKey } from './agent-files.ts';
 import { keyEvent } from './key-event.ts';
 import { changeKeys } from './key-file.ts';
-import { type AgentRequest, pathFrom, tasksListener, type TasksParts } from './tasks-listener.ts';
+import { type TasksAgentRequest, pathFrom, tasksListener, type TasksParts } from './tasks-listener.ts';
 import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
 
 /**
@@ -23,7 +23,7 @@ import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
  */
 export function agentDoor(
   base: typeof tasksDoor,
-  request: AgentRequest,
+  request: TasksAgentRequest,
   parts: TasksParts & { readonly process: AgentRecord['process'] },
 ): Door {
   const { dataPaths } = parts;

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { parseYaml, readShape, type RawTasks, TASKS } from '../../setup/config/index.ts';
-import type { AgentRequest } from './tasks-listener.ts';
+import type { TasksAgentRequest } from './tasks-listener.ts';
 
 export interface AgentOrder {
   /** The path of an agent-config.yaml. */
@@ -17,8 +17,8 @@ export interface AgentOrder {
 /** Reads the configuration of an agent from its own file or config.yaml. Throws all errors with their locations. */
 export async function readAgentConfig(
   { config, cwd, stated }: AgentOrder,
-  configured: AgentRequest,
-): Promise<AgentRequest> {
+  configured: TasksAgentRequest,
+): Promise<TasksAgentRequest> {
   if (config === undefined) return { ...configured, stated: { ...configured.stated, ...stated }, cwd };
   const file = resolve(cwd, config);
   refuseUnsafeFile("the agent's configuration", file);

@@ -14,7 +14,7 @@ import {
 } from './agent-files.ts';
 import type { SavedAgent } from './saved-agents.ts';
 import type { AgentOrder } from './read-agent-config.ts';
-import type { AgentRequest, TasksParts } from './tasks-listener.ts';
+import type { TasksAgentRequest, TasksParts } from './tasks-listener.ts';
 
 /** The agents that are started and stopped while the daemon runs. */
 export class TasksAgents {
@@ -96,7 +96,7 @@ export class TasksAgents {
         const { agentDoor } = await loaded();
         const { cwd, config, stated: asked } = saved;
         const request = await this.#read({ cwd, config, stated: asked });
-        const open = (stated: AgentRequest['stated']): Promise<OpenDoor> =>
+        const open = (stated: TasksAgentRequest['stated']): Promise<OpenDoor> =>
           agentDoor(tasksDoor, { ...request, stated }, { ...this.#parts, process: 'daemon' }).open(context);
         const stated = { ...request.stated, name };
         if (stated.port !== 0) return open(stated);
@@ -106,7 +106,7 @@ export class TasksAgents {
     };
   }
 
-  async #read(order: AgentOrder): Promise<AgentRequest> {
+  async #read(order: AgentOrder): Promise<TasksAgentRequest> {
     const { readAgentConfig } = await loaded();
     const request = await readAgentConfig(order, this.#parts.configured());
     await this.#note(order, request);
@@ -127,7 +127,7 @@ export class TasksAgents {
     });
   }
 
-  async #note({ config, cwd }: AgentOrder, { stated, from }: AgentRequest): Promise<void> {
+  async #note({ config, cwd }: AgentOrder, { stated, from }: TasksAgentRequest): Promise<void> {
     const { pathFrom } = await import('./tasks-listener.ts');
     const { tls, webhooks = [] } = stated;
     const keys = [tls?.key, ...webhooks.map(({ secret_file }) => secret_file)];

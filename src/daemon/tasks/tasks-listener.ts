@@ -9,7 +9,7 @@ import { keysFile } from '../../setup/paths/index.ts';
 import type { RawTasks } from '../../setup/config/index.ts';
 
 /** The settings of an agent, and the base of their paths. */
-export interface AgentRequest {
+export interface TasksAgentRequest {
   readonly stated: RawTasks;
   /** The directory of the configuration file. */
   readonly from: string;
@@ -24,7 +24,7 @@ export interface TasksParts extends Pick<TasksListener, 'modelNamed' | 'defaultM
   /** Called when a door with keys is open: from then on tasks of revoked keys are ended. */
   readonly watchKeys: () => void;
   /** The settings of the agent in config.yaml. */
-  readonly configured: () => AgentRequest;
+  readonly configured: () => TasksAgentRequest;
   /** The number of events to buffer for one reader. */
   readonly watcher: number;
   readonly monitoring: Monitoring;
@@ -37,7 +37,7 @@ export function pathFrom(from: string, path: string, { home }: Pick<DataPaths, '
 
 /** Converts settings to a listener: reads certificates and secrets, and throws the errors. */
 export async function tasksListener(
-  { stated, from, cwd }: AgentRequest,
+  { stated, from, cwd }: TasksAgentRequest,
   parts: TasksParts,
 ): Promise<TasksListener> {
   const { env, dataPaths, watcher, modelNamed, defaultMode, isDraining } = parts;

@@ -2,13 +2,13 @@ import type { Env, JsonObject } from '../../base/index.ts';
 import { oneLine } from '../shorten.ts';
 import { answerFailure, type McpFailure } from './failure.ts';
 import { connectHttp } from './http.ts';
-import type { Link, LinkOptions } from './link.ts';
+import type { McpLink, McpLinkOptions } from './link.ts';
 import { loadSdk } from './sdk.ts';
 import type { McpServerSpec } from '../spec.ts';
 import { connectStdio } from './stdio.ts';
 import { fetchTools, type ListedTool, checkDepth, ToolListing, UNPARSED } from '../tools/tool-listing.ts';
 
-export interface ConnectionOptions extends LinkOptions {
+export interface ConnectionOptions extends McpLinkOptions {
   readonly clientVersion: string;
   /** The complete environment and the working directory of a started server. */
   readonly env: Env;
@@ -75,10 +75,10 @@ export interface CallOptions {
 
 /** A connected server and its tools. */
 export class Connection {
-  readonly #link: Link;
+  readonly #link: McpLink;
   readonly #listing: ToolListing;
 
-  constructor(link: Link, listing: ToolListing) {
+  constructor(link: McpLink, listing: ToolListing) {
     this.#link = link;
     this.#listing = listing;
   }

@@ -1,7 +1,7 @@
 import { explainStartFailure, messageOf, numberOf, objectOf, systemCodeOf } from '../../base/index.ts';
 import { oneLine } from '../shorten.ts';
 import { LOST_REQUEST } from './lost-requests.ts';
-import type { Program } from './process-group.ts';
+import type { ServerProgram } from './process-group.ts';
 
 /** Why a server cannot be used, or why a request failed. */
 export interface McpFailure {
@@ -33,7 +33,7 @@ export function httpStatus(thrown: unknown): number | undefined {
 const PROTOCOL_ERROR = 'ProtocolError';
 
 /** Returns why a program could not be started. */
-export function startFailure({ command, cwd, env }: Program, thrown: unknown): McpFailure {
+export function startFailure({ command, cwd, env }: ServerProgram, thrown: unknown): McpFailure {
   const { problem, step, isPermanent } = explainStartFailure({ program: command, cwd, env }, thrown);
   return { text: `${problem}: ${step}`, permanent: isPermanent };
 }

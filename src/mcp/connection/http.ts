@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { orAbort } from '../abort.ts';
 import { answerFailure, httpStatus, isAnswer } from './failure.ts';
-import type { Link, LinkOptions, LinkResult } from './link.ts';
+import type { McpLink, McpLinkOptions, LinkResult } from './link.ts';
 import { answerLostRequests } from './lost-requests.ts';
 import type { Sdk } from './sdk.ts';
 import type { HttpSpec } from '../spec.ts';
@@ -15,7 +15,7 @@ export async function connectHttp(
   sdk: Sdk,
   newClient: () => Client,
   { url, headers }: HttpSpec,
-  options: LinkOptions,
+  options: McpLinkOptions,
 ): Promise<LinkResult> {
   const requestInit = { headers: { ...headers } };
   const streamable = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit });
@@ -41,16 +41,21 @@ const PING_MS = 5_000;
  * HTTP has no disconnect event: a request fails or the message stream breaks. Then the server is pinged, and
  * the link is lost if it does not answer.
  */
-class HttpLink implements Link {
+class HttpLink implements McpLink {
   readonly client: Client;
   readonly pid = undefined;
   readonly #transport: Transport;
   readonly #endSession: () => Promise<void>;
-  readonly #options: LinkOptions;
+  readonly #options: McpLinkOptions;
   #isOpen = false;
   #pinging: Promise<void> | undefined;
 
-  constructor(client: Client, transport: Transport, endSession: () => Promise<void>, options: LinkOptions) {
+  constructor(
+    client: Client,
+    transport: Transport,
+    endSession: () => Promise<void>,
+    options: McpLinkOptions,
+  ) {
     this.client = client;
     this.#transport = transport;
     this.#endSession = endSession;

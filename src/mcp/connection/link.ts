@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import type { McpFailure } from './failure.ts';
 
 /** A link to a server that has answered. */
-export interface Link {
+export interface McpLink {
   readonly client: Client;
   /** The process id, if we started the server. */
   readonly pid: number | undefined;
@@ -12,9 +12,9 @@ export interface Link {
   readonly end: () => Promise<void>;
 }
 
-export type LinkResult = { readonly link: Link } | { readonly failure: McpFailure };
+export type LinkResult = { readonly link: McpLink } | { readonly failure: McpFailure };
 
-export interface LinkOptions {
+export interface McpLinkOptions {
   /** Called once, as soon as the server is known to be lost, and before any call fails. */
   readonly onLost: (failure: McpFailure) => void;
   /** How long the server may take to initialize. */

@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Env, systemCodeOf } from '../../base/index.ts';
 
-export interface Program {
+export interface ServerProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -11,7 +11,7 @@ export interface Program {
 }
 
 /** Starts a program as the leader of its own process group, so that it can be ended with all its children. */
-export function startGroup({ command, args, cwd, env }: Program): ChildProcessWithoutNullStreams {
+export function startGroup({ command, args, cwd, env }: ServerProgram): ChildProcessWithoutNullStreams {
   const child = spawn(command, args, { cwd, env, detached: true, stdio: 'pipe' });
   if (child.pid === undefined) return child;
   if (liveGroups.size === 0) process.on('exit', killAll);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { asPolypodError } from '../../base/index.ts';
-import { endGroup, type Program, startGroup } from './process-group.ts';
+import { endGroup, type ServerProgram, startGroup } from './process-group.ts';
 import type { Sdk } from './sdk.ts';
 import { Tail } from './tail.ts';
 
@@ -23,7 +23,7 @@ export class StdioTransport implements Transport {
   readonly stderr = new Tail(MAX_STDERR);
 
   readonly #sdk: Sdk;
-  readonly #program: Program;
+  readonly #program: ServerProgram;
   readonly #graceMs: number;
   readonly #onEnd: () => void;
   #child: ChildProcessWithoutNullStreams | undefined;
@@ -31,7 +31,7 @@ export class StdioTransport implements Transport {
   #ended: Promise<void> | undefined;
 
   /** `onEnd` is called after the process has ended, and before the client is notified. */
-  constructor(sdk: Sdk, program: Program, graceMs: number, onEnd: () => void) {
+  constructor(sdk: Sdk, program: ServerProgram, graceMs: number, onEnd: () => void) {
     this.#sdk = sdk;
     this.#program = program;
     this.#graceMs = graceMs;

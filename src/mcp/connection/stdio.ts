@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { answerFailure, isAnswer, isTimeout, type McpFailure, startFailure } from './failure.ts';
-import type { LinkOptions, LinkResult } from './link.ts';
-import type { Program } from './process-group.ts';
+import type { McpLinkOptions, LinkResult } from './link.ts';
+import type { ServerProgram } from './process-group.ts';
 import type { Sdk } from './sdk.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
@@ -9,8 +9,8 @@ import { StdioTransport } from './stdio-transport.ts';
 export async function connectStdio(
   sdk: Sdk,
   client: Client,
-  program: Program,
-  { onLost, timeoutMs, graceMs, signal }: LinkOptions,
+  program: ServerProgram,
+  { onLost, timeoutMs, graceMs, signal }: McpLinkOptions,
 ): Promise<LinkResult> {
   const transport: StdioTransport = new StdioTransport(sdk, program, graceMs, () =>
     onLost(endFailure(transport)),
@@ -36,7 +36,7 @@ export async function connectStdio(
 
 function connectFailure(
   transport: StdioTransport,
-  program: Program,
+  program: ServerProgram,
   thrown: unknown,
   timeoutMs: number,
 ): McpFailure {

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { PolypodError, systemCodeOf } from '../../base/index.ts';
 import { type Files, type Lock, type OpenFile, sealRecords } from '../../store/index.ts';
-import { type Change, encodeChange, HEADER } from './change.ts';
+import { type RowChange, encodeChange, HEADER } from './change.ts';
 import { type Part, readPart } from './line.ts';
 import type { Row } from './row.ts';
 
@@ -79,7 +79,7 @@ export class CatalogueFile {
   }
 
   /** Returns the changes since the last read. */
-  async readOn(): Promise<readonly Change[]> {
+  async readOn(): Promise<readonly RowChange[]> {
     const part = await this.readFrom(this.#end);
     if (this.#end === 0 && !part.hasHeader && part.changes.length === 0) this.#assertEmpty();
     this.#end += part.length;
@@ -96,7 +96,7 @@ export class CatalogueFile {
   }
 
   /** Appends changes in one write. Returns false if the file was replaced: the changes must then be appended to the new file. */
-  append(changes: readonly Change[]): boolean {
+  append(changes: readonly RowChange[]): boolean {
     const before = this.#file.state().size;
     const records = changes.map(encodeChange);
     const length = appendRecords(this.#file, this.#end === 0 ? [HEADER, ...records] : records, this.#path);

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { acquireLock, type Files, type Lock, realFiles } from '../../store/index.ts';
 import { CatalogueFile } from './catalogue-file.ts';
-import type { Change } from './change.ts';
-import { type Cursor, type Filter, type ListOptions, pageOfRows, newestFirst } from './list.ts';
+import type { RowChange } from './change.ts';
+import { type ListCursor, type Filter, type ListOptions, pageOfRows, newestFirst } from './list.ts';
 import type { ApprovalRow, Row } from './row.ts';
 import { found } from './search.ts';
 import { Table } from './table.ts';
@@ -28,7 +28,7 @@ export class Catalogue {
   readonly #files: Files;
   readonly #onFailure: (error: PolypodError) => void;
   readonly #spareLines: number;
-  readonly #pending = new Map<string, Change>();
+  readonly #pending = new Map<string, RowChange>();
   #file: CatalogueFile | undefined;
   #table = new Table();
   /** Serializes reads and writes. */
@@ -155,7 +155,7 @@ export class Catalogue {
     this.#file = undefined;
   }
 
-  #change(change: Change): void {
+  #change(change: RowChange): void {
     this.#table.apply(change);
     this.#pending.set(change.id, change);
     if (this.#isWriteDue || this.#isClosed) return;
@@ -214,7 +214,7 @@ export class Catalogue {
     if (signal.aborted) throw REMOVED;
   }
 
-  #keep(change: Change): void {
+  #keep(change: RowChange): void {
     if (!this.#pending.has(change.id)) this.#pending.set(change.id, change);
   }
 
@@ -237,7 +237,7 @@ export class Catalogue {
   }
 
   /** Skips changes to ids with pending changes: those will be written after them. */
-  #applyAll(table: Table, changes: readonly Change[]): void {
+  #applyAll(table: Table, changes: readonly RowChange[]): void {
     for (const change of changes) if (!this.#pending.has(change.id)) table.apply(change);
   }
 
@@ -306,7 +306,7 @@ export class Catalogue {
   }
 }
 
-function birthOf({ createdAt, id }: Row): Cursor {
+function birthOf({ createdAt, id }: Row): ListCursor {
   return { updatedAt: createdAt, id };
 }
 

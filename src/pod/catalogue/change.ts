@@ -7,7 +7,7 @@ const VERSION = 1;
 export const HEADER = JSON.stringify({ type: 'catalogue', version: VERSION });
 
 /** A row was put, or removed. */
-export interface Change {
+export interface RowChange {
   readonly id: string;
   /** Undefined if the row was removed. */
   readonly row: Row | undefined;
@@ -16,7 +16,7 @@ export interface Change {
 }
 
 /** Encodes a change as a record. */
-export function encodeChange({ id, row, copied }: Change): string {
+export function encodeChange({ id, row, copied }: RowChange): string {
   const origin = copied ? { copied } : {};
   return JSON.stringify(
     row === undefined ? { type: 'removed', ...origin, id } : { type: 'row', ...origin, row },
@@ -24,7 +24,7 @@ export function encodeChange({ id, row, copied }: Change): string {
 }
 
 /** Decodes a record; undefined if it is no change. */
-export function changeIn({ type, id, row, copied }: JsonObject): Change | undefined {
+export function changeIn({ type, id, row, copied }: JsonObject): RowChange | undefined {
   const origin = { copied: copied === true };
   if (type === 'removed' && typeof id === 'string') return { id, row: undefined, ...origin };
   return type === 'row' && isRow(row) ? { id: row.id, row, ...origin } : undefined;

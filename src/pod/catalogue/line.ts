@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, tryParse } from '../../base/index.ts';
 import { verifyLine } from '../../store/index.ts';
-import { type Change, changeIn, isHeader } from './change.ts';
+import { type RowChange, changeIn, isHeader } from './change.ts';
 
 /** The decoded content of a part of the file that starts at a line start. */
 export interface Part {
-  readonly changes: readonly Change[];
+  readonly changes: readonly RowChange[];
   readonly hasHeader: boolean;
   /** The number of invalid lines. */
   readonly badLines: number;
@@ -14,7 +14,7 @@ export interface Part {
 
 /** Decodes complete lines. Rejects lines of a newer version. */
 export function readPart(bytes: Uint8Array): Part {
-  const changes: Change[] = [];
+  const changes: RowChange[] = [];
   let [hasHeader, badLines, start] = [false, 0, 0];
   for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
     const line = bytes.subarray(start, end);

@@ -10,15 +10,15 @@ export interface Filter {
 }
 
 /** The position of a row in the list order. The last row of a page is the cursor of the next page. */
-export type Cursor = Pick<Row, 'updatedAt' | 'id'>;
+export type ListCursor = Pick<Row, 'updatedAt' | 'id'>;
 
 export interface ListOptions extends Filter {
   /** Only rows after this position. */
-  readonly before?: Cursor;
+  readonly before?: ListCursor;
 }
 
 /** The list order: most recently changed first; for equal times, the later created first. */
-export function newestFirst(one: Cursor, other: Cursor): number {
+export function newestFirst(one: ListCursor, other: ListCursor): number {
   return descending(one.updatedAt, other.updatedAt) || descending(one.id, other.id);
 }
 

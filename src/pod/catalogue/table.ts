@@ -1,4 +1,4 @@
-import type { Change } from './change.ts';
+import type { RowChange } from './change.ts';
 import { newestFirst } from './list.ts';
 import type { Row } from './row.ts';
 
@@ -28,7 +28,7 @@ export class Table {
     return this.#byName.get(name) ?? [];
   }
 
-  apply({ id, row, copied }: Change): void {
+  apply({ id, row, copied }: RowChange): void {
     if (!copied) this.#appended.add(id);
     else if (this.#appended.has(id)) return;
     if (row === undefined) this.#rows.delete(id);

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { systemCodeOf } from '../../base/index.ts';
-import type { Feed, Files } from '../../store/index.ts';
+import type { FeedFile, Files } from '../../store/index.ts';
 
 /** Resolves when a file is on disk. */
 export async function syncFile(files: Files, path: string): Promise<void> {
@@ -35,6 +35,6 @@ export function isRemoved(files: Files, path: string): boolean {
 }
 
 /** Closes a segment's file. It has not been synced before, so only the close itself can fail, and that error is ignored. */
-export function closeSegment(feed: Feed | undefined): void {
+export function closeSegment(feed: FeedFile | undefined): void {
   feed?.log.close().catch(() => {});
 }

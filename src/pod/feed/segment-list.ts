@@ -1,4 +1,4 @@
-import { type Feed, type FeedOptions, fileFailure, openFeed } from '../../store/index.ts';
+import { type FeedFile, type FeedOptions, fileFailure, openFeed } from '../../store/index.ts';
 import { closeSegment, syncFileAndName } from './disk.ts';
 import { withoutHoles } from './recover-segments.ts';
 import { isRest, seqIn } from './record.ts';
@@ -7,7 +7,7 @@ import { lastTextIn, type Segment } from './segment.ts';
 /** The segments of a feed: the read-only ones and the current one. An empty feed has none. */
 export interface SegmentList {
   readonly older: readonly Segment[];
-  readonly current: Feed | undefined;
+  readonly current: FeedFile | undefined;
   readonly lastSeq: number;
   readonly isClean: boolean;
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { type AppendLog, createFeedNow, type Feed, type Files, fileFailure } from '../../store/index.ts';
+import { type AppendLog, createFeedNow, type FeedFile, type Files, fileFailure } from '../../store/index.ts';
 import { cutFile, isRemoved, closeSegment, syncFile, syncFileAndName } from './disk.ts';
 import { type SegmentList, openSegmentList } from './segment-list.ts';
 import { withoutDamaged, withoutLost } from './recover-segments.ts';
@@ -202,7 +202,7 @@ export class Segments {
   }
 
   /** Returns the current segment if it has room. Also after a failed write: appending to it throws the error. */
-  #withRoom(): Feed | undefined {
+  #withRoom(): FeedFile | undefined {
     const { current, lastSeq } = this.#list;
     if (current === undefined) return undefined;
     const { failure, end } = current.log;
@@ -211,12 +211,12 @@ export class Segments {
   }
 
   /** Returns the current segment if it starts with this unused number, and so has no events. */
-  #beginningWith(firstSeq: number): Feed | undefined {
+  #beginningWith(firstSeq: number): FeedFile | undefined {
     const { current } = this.#list;
     return current?.firstSeq === firstSeq ? current : undefined;
   }
 
-  #begin(firstSeq: number): Feed {
+  #begin(firstSeq: number): FeedFile {
     const { files, guard, sessionId } = this.#settings;
     // First what a crash before the last removal left: crash after crash must not add up.
     this.#removeOldest();

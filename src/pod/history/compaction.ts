@@ -1,7 +1,7 @@
 import type { SessionTree } from '../session/index.ts';
 
 /** A compaction that the session has recorded. */
-export interface Compaction {
+export interface RecordedCompaction {
   readonly summary: string;
   /** The oldest entry that the compaction kept. */
   readonly firstKeptEntryId: string;
@@ -9,7 +9,7 @@ export interface Compaction {
 }
 
 /** Returns the compaction that an entry records, or undefined. */
-export function compactionIn(tree: SessionTree, entryId: string): Compaction | undefined {
+export function compactionIn(tree: SessionTree, entryId: string): RecordedCompaction | undefined {
   const entry = tree.get(entryId);
   if (entry?.type !== 'compaction') return undefined;
   const { summary, firstKeptEntryId, tokensBefore } = entry;

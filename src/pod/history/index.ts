@@ -1,5 +1,5 @@
 /** Recorded history as plain values. Code outside `pod` does not read session file entries. */
-export { type Compaction, compactionIn, isCompacted } from './compaction.ts';
+export { type RecordedCompaction, compactionIn, isCompacted } from './compaction.ts';
 export {
   type ConversationItem,
   type ConversationPart,

@@ -1,5 +1,5 @@
 import {
-  type Compaction,
+  type RecordedCompaction,
   compactionIn,
   type ConversationPart,
   conversationParts,
@@ -67,7 +67,7 @@ export class SessionHistory {
   }
 
   /** The compaction that an entry records, or undefined. */
-  async compaction(id: string, entryId: string): Promise<Compaction | undefined> {
+  async compaction(id: string, entryId: string): Promise<RecordedCompaction | undefined> {
     return compactionIn(await this.#reader.whole(id), entryId);
   }
 }

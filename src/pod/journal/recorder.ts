@@ -3,7 +3,7 @@ import { type Item, type StopReason, contentText, type ProviderApi, type ItemOf 
 import type { ModelChoice } from '../session/index.ts';
 import {
   type AgentMessage,
-  type Answer,
+  type AnswerDetails,
   answerMessage,
   APPROVAL_REQUEST,
   APPROVAL_RESPONSE,
@@ -225,7 +225,7 @@ export class Recorder {
     );
   }
 
-  #about(items: readonly Item[], spent: Partial<PodFactOf<'llm-end'>>): Answer {
+  #about(items: readonly Item[], spent: Partial<PodFactOf<'llm-end'>>): AnswerDetails {
     const { provider, modelId, wire } = this.#known.model();
     const { outcome = 'completed', usage, cost } = spent;
     return {

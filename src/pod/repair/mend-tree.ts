@@ -11,10 +11,10 @@ import {
 import type { Note } from './note.ts';
 import { pairCalls } from './pair-calls.ts';
 import type { Part } from './part.ts';
-import { type RelinkedEntries, relink, type Row } from './relink.ts';
+import { type RelinkedEntries, relink, type RepairRow } from './relink.ts';
 
 export interface RepairedTree {
-  readonly rows: readonly Row[];
+  readonly rows: readonly RepairRow[];
   /** The leaf: the parent of the next entry. */
   readonly leafId: string | null;
   readonly notes: readonly Note[];
@@ -74,7 +74,7 @@ function freshIds({ rows }: RelinkedEntries): () => string {
 }
 
 /** Pending approvals of this session's own calls. */
-function pendingApprovals(rows: readonly Row[]): readonly { approvalId: string; callId?: string }[] {
+function pendingApprovals(rows: readonly RepairRow[]): readonly { approvalId: string; callId?: string }[] {
   const pending = new Map<string, { approvalId: string; callId?: string }>();
   for (const { entry } of rows) {
     if (FORK.in(entry) !== undefined) pending.clear();
@@ -85,7 +85,7 @@ function pendingApprovals(rows: readonly Row[]): readonly { approvalId: string; 
   return [...pending.values()];
 }
 
-function isPaused(rows: readonly Row[]): boolean {
+function isPaused(rows: readonly RepairRow[]): boolean {
   const last = rows.findLast(
     ({ entry }) => RUN_START.in(entry) !== undefined || RUN_END.in(entry) !== undefined,
   );
@@ -94,12 +94,12 @@ function isPaused(rows: readonly Row[]): boolean {
 
 /** If the first kept entry of a compaction is lost, keeps the entries after it; a result is not kept without its call. */
 function relinkCompactions(
-  rows: readonly Row[],
+  rows: readonly RepairRow[],
   firstChildOf: ReadonlyMap<string, string>,
-): { readonly rows: readonly Row[]; readonly notes: readonly Note[] } {
+): { readonly rows: readonly RepairRow[]; readonly notes: readonly Note[] } {
   const byId = new Map(rows.map((row) => [row.entry.id, row]));
   const notes: Note[] = [];
-  const changed = rows.map((row): Row => {
+  const changed = rows.map((row): RepairRow => {
     const { entry, line } = row;
     if (entry.type !== 'compaction' || entry.firstKeptEntryId === entry.id) return row;
     const path = pathBefore(entry, byId);
@@ -120,7 +120,7 @@ function relinkCompactions(
   return { rows: changed, notes };
 }
 
-function pathBefore(entry: Entry, byId: ReadonlyMap<string, Row>): readonly Entry[] {
+function pathBefore(entry: Entry, byId: ReadonlyMap<string, RepairRow>): readonly Entry[] {
   const path: Entry[] = [];
   for (let at = byId.get(entry.parentId ?? ''); at !== undefined; at = byId.get(at.entry.parentId ?? ''))
     path.push(at.entry);

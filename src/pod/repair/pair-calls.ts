@@ -10,7 +10,7 @@ import {
   TOOL_END,
 } from '../session/index.ts';
 import type { Note } from './note.ts';
-import { type Row, withParent } from './relink.ts';
+import { type RepairRow, withParent } from './relink.ts';
 
 /** A call without a result, as recorded in the file. */
 interface OpenCall {
@@ -32,19 +32,23 @@ export interface PairOptions {
 }
 
 export interface PairedCalls {
-  readonly rows: readonly Row[];
+  readonly rows: readonly RepairRow[];
   readonly notes: readonly Note[];
   /** The calls that are open at the leaf. */
   readonly openAtLeaf: ReadonlySet<string>;
   /** Entries with results for the calls at the leaf. */
-  readonly closeLeaf: (leafId: string) => readonly Row[];
+  readonly closeLeaf: (leafId: string) => readonly RepairRow[];
 }
 
 /**
  * Pairs calls and results on every branch: providers reject a call without a result, and a result without a call. The rows are in
  * order, every parent before its children.
  */
-export function pairCalls(rows: readonly Row[], leafId: string | null, options: PairOptions): PairedCalls {
+export function pairCalls(
+  rows: readonly RepairRow[],
+  leafId: string | null,
+  options: PairOptions,
+): PairedCalls {
   const pairing = new Pairing(options);
   for (const row of rows) pairing.take(row);
   const turn = pairing.turnAt(leafId);
@@ -57,7 +61,7 @@ export function pairCalls(rows: readonly Row[], leafId: string | null, options: 
 }
 
 class Pairing {
-  readonly rows: Row[] = [];
+  readonly rows: RepairRow[] = [];
   readonly notes: Note[] = [];
   readonly #options: PairOptions;
   readonly #turns = new Map<string, Turn>();
@@ -70,7 +74,7 @@ class Pairing {
     return (id === null ? undefined : this.#turns.get(id)) ?? QUIET;
   }
 
-  take(row: Row): void {
+  take(row: RepairRow): void {
     const { entry } = row;
     const before = this.turnAt(entry.parentId);
     const ended = TOOL_END.in(entry);
@@ -90,7 +94,7 @@ class Pairing {
   }
 
   /** Creates results for the calls that have none, each the parent of the next. */
-  results({ open, early }: Turn, after: string): readonly Row[] {
+  results({ open, early }: Turn, after: string): readonly RepairRow[] {
     let parentId = after;
     return [...open].map(([callId, call]) => {
       const found = early.get(callId);
@@ -102,7 +106,7 @@ class Pairing {
     });
   }
 
-  #takeResult(row: Row, callId: string, before: Turn): void {
+  #takeResult(row: RepairRow, callId: string, before: Turn): void {
     const { entry, line } = row;
     if (entry.type !== 'message') return;
     const call = before.open.get(callId);
@@ -121,7 +125,7 @@ class Pairing {
   }
 
   /** Other programs pair calls and results by the whole id, of which the provider sees the first part. */
-  #namedAs({ id }: OpenCall, row: Row, entry: Extract<Entry, { type: 'message' }>): Row {
+  #namedAs({ id }: OpenCall, row: RepairRow, entry: Extract<Entry, { type: 'message' }>): RepairRow {
     if (entry.message.toolCallId === id) return row;
     const text = `the call id of the result was changed to ${id}, as in the call`;
     this.notes.push({ kind: 'result-renamed', id: entry.id, text, ...lineOf(row) });
@@ -141,7 +145,7 @@ class Pairing {
     return { type: 'message', message, ...header };
   }
 
-  #put(row: Row, turn: Turn): void {
+  #put(row: RepairRow, turn: Turn): void {
     this.rows.push(row);
     this.#turns.set(row.entry.id, turn);
   }
@@ -150,7 +154,7 @@ class Pairing {
 const LOST =
   'The result of this call is lost: the session file was damaged. The call may or may not have taken effect; check before you do it again.';
 
-function lineOf({ line }: Row): Pick<Row, 'line'> {
+function lineOf({ line }: RepairRow): Pick<RepairRow, 'line'> {
   return line === undefined ? {} : { line };
 }
 

@@ -3,7 +3,7 @@ import type { Note } from './note.ts';
 import { isWellFormed, type Part, type RawLine } from './part.ts';
 
 /** An entry of the repaired file. */
-export interface Row {
+export interface RepairRow {
   readonly entry: Entry;
   /** Its text; absent if it was changed or is new. */
   readonly raw?: RawLine;
@@ -13,7 +13,7 @@ export interface Row {
 
 export interface RelinkedEntries {
   /** Every parent comes before its children. */
-  readonly rows: readonly Row[];
+  readonly rows: readonly RepairRow[];
   /** The leaf: the parent of the next entry. */
   readonly leafId: string | null;
   /** Maps the id of a lost entry to its first child. */
@@ -34,7 +34,7 @@ export function relink(parts: readonly Part[]): RelinkedEntries {
 }
 
 class Linker {
-  readonly #rows: Row[] = [];
+  readonly #rows: RepairRow[] = [];
   readonly #notes: Note[] = [];
   /** The parent of every entry in the file. */
   readonly #parents = new Map<string, string | null>();

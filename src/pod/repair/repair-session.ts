@@ -16,7 +16,7 @@ import type { Part, RawLine } from './part.ts';
 import { readParts } from './read-parts.ts';
 import { type KnownSession, rebuiltHeader } from './rebuild-header.ts';
 import { isNamedAsSession, noSession } from './refuse-damaged.ts';
-import type { Row } from './relink.ts';
+import type { RepairRow } from './relink.ts';
 import { isDamage, surveySession } from './survey.ts';
 
 export interface RepairOptions {
@@ -107,7 +107,7 @@ async function planned(file: string, options: RepairOptions): Promise<Plan> {
   const isChanged = notes.some(({ kind }) => !EXACT.has(kind));
   const lines = (original: string): readonly RawLine[] => {
     const fact = REPAIRED.body({ original, lost });
-    const last: Row[] = isChanged ? [{ entry: mended.append(fact, mended.leafId) }] : [];
+    const last: RepairRow[] = isChanged ? [{ entry: mended.append(fact, mended.leafId) }] : [];
     const line = found?.raw ?? { text: encodeHeader(header), isSealed: true };
     return [line, ...inOrder([...mended.rows, ...last], parts)];
   };
@@ -163,7 +163,7 @@ function headerNote({ id, cwd }: Header): Note {
 }
 
 /** The entries as lines. Lines that are not entries keep their position. */
-function inOrder(rows: readonly Row[], parts: readonly Part[]): readonly RawLine[] {
+function inOrder(rows: readonly RepairRow[], parts: readonly Part[]): readonly RawLine[] {
   const others = parts.flatMap((part) => (part.kind === 'other' ? [part] : []));
   const lines: RawLine[] = [];
   let next = 0;

@@ -1,7 +1,7 @@
 import type { Entry, Header } from './entry.ts';
 import { CHECKPOINT } from './facts.ts';
 import { parseLine } from './parse.ts';
-import { type Problem, SessionTree, type Source } from './tree.ts';
+import { type LineProblem, SessionTree, type Source } from './tree.ts';
 import { readable } from './version.ts';
 
 /** The part of a session that was read from its end. */
@@ -10,7 +10,7 @@ export interface Tail {
   readonly tree: SessionTree;
   readonly whole: boolean;
   /** Lines are numbered from the end; the last one is 1. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly LineProblem[];
 }
 
 /**
@@ -37,7 +37,7 @@ export class TailReader {
   readonly #source: Source;
   /** Newest first. */
   readonly #taken: { readonly entry: Entry; readonly line: number }[] = [];
-  readonly #problems: Problem[] = [];
+  readonly #problems: LineProblem[] = [];
   #lines = 0;
   /** The next entry on the path to the root; undefined before the leaf is known. */
   #wanted: string | null | undefined;

@@ -37,7 +37,7 @@ import * as field from './field.ts';
 export { field };
 export { contextFromEnd, TailReader } from './from-end.ts';
 export {
-  type Answer,
+  type AnswerDetails,
   answerMessage,
   brokenMessage,
   fileStopReason,

@@ -19,7 +19,7 @@ import { encodeUsage, usageNotes } from './usage.ts';
 export type FileStopReason = 'stop' | 'length' | 'toolUse' | 'error' | 'aborted';
 
 /** An answer without its items. */
-export interface Answer {
+export interface AnswerDetails {
   readonly wire: ProviderApi;
   readonly provider: string;
   readonly model: string;
@@ -42,7 +42,7 @@ export function inputMessage(item: MessageItem, timestamp: number): AgentMessage
 }
 
 /** An answer as one message with its blocks in order. */
-export function answerMessage(items: readonly Item[], answer: Answer): AgentMessage {
+export function answerMessage(items: readonly Item[], answer: AnswerDetails): AgentMessage {
   const { wire, provider, model, stopReason, errorMessage, timestamp } = answer;
   const api = apiOf(wire);
   const { content, steps } = encodeAnswer(items, api);
@@ -56,7 +56,7 @@ export function answerMessage(items: readonly Item[], answer: Answer): AgentMess
 }
 
 /** An interrupted answer with its partial content. It is shown to people and not sent to a model. */
-export function brokenMessage(items: readonly Item[], answer: Answer): AgentMessage {
+export function brokenMessage(items: readonly Item[], answer: AnswerDetails): AgentMessage {
   const { content } = encodeAnswer(items, apiOf(answer.wire));
   return { ...answerMessage([], answer), content };
 }
@@ -81,7 +81,7 @@ export function resultMessage(
 }
 
 /** Converts items to messages: adjacent items of the model become one answer. */
-export function messagesOf(items: readonly Item[], answer: Answer): readonly AgentMessage[] {
+export function messagesOf(items: readonly Item[], answer: AnswerDetails): readonly AgentMessage[] {
   const messages: AgentMessage[] = [];
   const names = new Map<string, string>();
   let open: Item[] = [];

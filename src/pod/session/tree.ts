@@ -7,7 +7,7 @@ import { readable } from './version.ts';
  * A line, counted from 1, that was skipped or whose parent is missing: entries before it are then not part of its conversation.
  * The content is not repeated, because it may be private.
  */
-export interface Problem {
+export interface LineProblem {
   readonly line: number;
   readonly reason: string;
 }
@@ -20,9 +20,9 @@ export interface Source {
 }
 
 /** A tree that was read, and the problems of skipped lines. */
-export interface Reading {
+export interface ReadTree {
   readonly tree: SessionTree;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly LineProblem[];
 }
 
 interface Node {
@@ -48,9 +48,9 @@ export class SessionTree {
   }
 
   /** Reads a whole file. Throws if it is not a session file, or has a newer format: then it must not be changed. */
-  static read(lines: Iterable<string>, source: Source): Reading {
+  static read(lines: Iterable<string>, source: Source): ReadTree {
     let tree: SessionTree | undefined;
-    const problems: Problem[] = [];
+    const problems: LineProblem[] = [];
     let number = 0;
     for (const text of lines) {
       number += 1;

@@ -7,7 +7,7 @@ import { type StatusInput, statusLines } from './encode/status.ts';
 import { BroadcastAnswer, EncodedBatch, type EventLines } from './encode/event-lines.ts';
 
 /** A consumer of a pod's events. */
-export interface Listener {
+export interface BroadcastListener {
   /** Receives events of the pod, in order. Events that it already has must be skipped. */
   deliver(encoded: EncodedBatch): void;
   /** Receives an answer that goes to all clients. */
@@ -22,7 +22,7 @@ export interface Listener {
  */
 export class Broadcast {
   readonly pod: Pod;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<BroadcastListener>();
   readonly #stop = new AbortController();
   readonly #onEnd: () => void;
   #projection: ProjectionState;
@@ -74,12 +74,12 @@ export class Broadcast {
     return statusLines(this.#projection);
   }
 
-  add(listener: Listener): void {
+  add(listener: BroadcastListener): void {
     this.#listeners.add(listener);
   }
 
   /** Removing the last listener ends the broadcast. */
-  remove(listener: Listener): void {
+  remove(listener: BroadcastListener): void {
     if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
     this.#stop.abort();
     this.#onEnd();

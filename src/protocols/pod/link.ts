@@ -8,7 +8,7 @@ import {
   withoutUndefined,
 } from '../../base/index.ts';
 import type { Caller, Pod, Receipt } from '../../pod/index.ts';
-import type { Broadcast, Listener } from './broadcast.ts';
+import type { Broadcast, BroadcastListener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { decode, type Decoded, decodeObject, type Request } from './decode.ts';
 import { errorLines, refusalOf } from './errors.ts';
@@ -42,7 +42,7 @@ export interface LinkOptions {
 }
 
 /** One client of one pod. It receives the pod's events from its creation on. */
-export class Link implements Listener {
+export class Link implements BroadcastListener {
   readonly #broadcast: Broadcast;
   readonly #receiver: Receiver;
   readonly #options: LinkOptions;

@@ -1,6 +1,6 @@
 import { asPolypodError, onAbort, type PolypodError } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
-import type { Broadcast, Listener } from './broadcast.ts';
+import type { Broadcast, BroadcastListener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { errorLines } from './errors.ts';
 import { answerLines, type EncodedBatch, type ProjectedEvent } from './encode/event-lines.ts';
@@ -49,7 +49,7 @@ export async function* projectedEvents(
 }
 
 /** One reader of a broadcast. It receives past events first, then the live ones. */
-class ProjectedReader implements Listener {
+class ProjectedReader implements BroadcastListener {
   readonly #broadcast: Broadcast;
   readonly #unread: UnreadBatches<Batch>;
   readonly #gone = new AbortController();

@@ -3,7 +3,7 @@ import { httpRefusal } from '../../wire/index.ts';
 import { wrongField } from './errors.ts';
 import { CURSOR_PATTERN } from './stream/cursor.ts';
 import { createTicket, streamSession, streamTask } from './stream/event-streams.ts';
-import type { Call, Parameter, RawReply, Route } from './http/route.ts';
+import type { RouteCall, Parameter, RawReply, Route } from './http/route.ts';
 import { sessionLine, sumOf, usageOf } from './work/session-lines.ts';
 import { readSubmit } from './work/submit-request.ts';
 import { agentName } from './settings.ts';
@@ -290,7 +290,7 @@ export const ROUTES: readonly Route[] = [
   },
 ];
 
-function idempotencyKey({ headers }: Call): string | undefined {
+function idempotencyKey({ headers }: RouteCall): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY) return key;

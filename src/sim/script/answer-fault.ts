@@ -1,9 +1,13 @@
-import { type Answer, generatedText, type Part } from './answer.ts';
+import { type SimAnswer, generatedText, type Part } from './answer.ts';
 import type { Fault } from './fault.ts';
 import type { SimRequest } from '../request.ts';
 
 /** Applies the faults that change the content of an answer rather than its delivery. */
-export function applyAnswerFault(answer: Answer, fault: Fault | undefined, request: SimRequest): Answer {
+export function applyAnswerFault(
+  answer: SimAnswer,
+  fault: Fault | undefined,
+  request: SimRequest,
+): SimAnswer {
   if (fault?.kind === 'huge-frame') {
     const bytes = fault.bytes ?? HUGE;
     return { ...answer, parts: [...answer.parts, { text: generatedText(bytes), chunkSize: bytes }] };

@@ -2,7 +2,7 @@ import type { StopReason, Usage } from '../../llm/index.ts';
 import type { Fault } from './fault.ts';
 
 /** What a scripted model answers to one request, independent of the provider API. */
-export interface Answer {
+export interface SimAnswer {
   readonly parts: readonly Part[];
   /** Absent: `tool-use` if a tool is called, `refusal` if it refuses, else `end-turn`. */
   readonly stop?: Stop | undefined;

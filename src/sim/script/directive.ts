@@ -1,6 +1,6 @@
 import { tryParse } from '../../base/index.ts';
 import {
-  type Answer,
+  type SimAnswer,
   CHUNK_SIZE,
   generatedText,
   mergePace,
@@ -47,7 +47,7 @@ export function requestDirective(request: SimRequest): Directive | undefined {
 }
 
 /** Applies a directive to the script's answer. */
-export function applyDirective(answer: Answer, directive: Directive): Answer {
+export function applyDirective(answer: SimAnswer, directive: Directive): SimAnswer {
   return {
     ...answer,
     stop: directive.stop ?? answer.stop,

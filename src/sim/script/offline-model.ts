@@ -1,5 +1,5 @@
 import { truncateText, objectOf } from '../../base/index.ts';
-import type { Answer } from './answer.ts';
+import type { SimAnswer } from './answer.ts';
 import { withoutDirectives } from './directive-text.ts';
 import { countEntries, readmeSummary, findReadme } from './readme-summary.ts';
 import { lastUserText, type SimCall, type SimRequest, type SimResult, type SimTool } from '../request.ts';
@@ -8,7 +8,7 @@ import { lastUserText, type SimCall, type SimRequest, type SimResult, type SimTo
  * Answers when no account is configured. It demonstrates an agent run: it lists the directory, reads the README
  * and answers from it. It states that it is simulated, and it never calls a tool twice.
  */
-export function offlineModel(request: SimRequest): Answer {
+export function offlineModel(request: SimRequest): SimAnswer {
   const lister = toolNamed(request, LISTERS);
   const reader = toolNamed(request, READERS);
   if (lister === undefined && reader === undefined)
@@ -73,7 +73,7 @@ function resultOutcome({ text, isError }: SimResult): Outcome {
   return { text, failed: isError || /^\s*(error|failed|denied|rejected|ENOENT|EACCES)\b/i.test(text) };
 }
 
-function callAnswer(tool: SimTool, path: string, thinking: string): Answer {
+function callAnswer(tool: SimTool, path: string, thinking: string): SimAnswer {
   return {
     parts: [{ thinking }, { toolCall: { name: tool.name, arguments: { [pathArgument(tool)]: path } } }],
   };
@@ -84,7 +84,7 @@ function pathArgument(tool: SimTool): string {
   return parameterNames.find((name) => /path|file|dir/i.test(name)) ?? parameterNames[0] ?? 'path';
 }
 
-function textAnswer(...sentences: readonly string[]): Answer {
+function textAnswer(...sentences: readonly string[]): SimAnswer {
   return { parts: [{ text: sentences.filter((sentence) => sentence !== '').join('\n\n') }] };
 }
 

@@ -1,5 +1,12 @@
 import { type JsonObject, objectOf, tryParse } from '../../base/index.ts';
-import { type Answer, type AnswerUsage, CHUNK_SIZE, generatedText, type Part, type Stop } from './answer.ts';
+import {
+  type SimAnswer,
+  type AnswerUsage,
+  CHUNK_SIZE,
+  generatedText,
+  type Part,
+  type Stop,
+} from './answer.ts';
 import type { SimRequest } from '../request.ts';
 
 /** An answer with all defaults resolved, ready to be encoded by a provider API. */
@@ -31,7 +38,7 @@ export interface ReplyCall {
 }
 
 export function resolveAnswer(
-  answer: Answer,
+  answer: SimAnswer,
   request: SimRequest,
   newCallId: () => string | undefined,
 ): Reply {

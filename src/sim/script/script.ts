@@ -1,11 +1,11 @@
 import { PolypodError } from '../../base/index.ts';
-import type { Answer } from './answer.ts';
+import type { SimAnswer } from './answer.ts';
 import { applyDirective, requestDirective } from './directive.ts';
 import type { Fault } from './fault.ts';
 import { lastUserText, type SimRequest } from '../request.ts';
 
 /** Answers in order, one per request, or a function that creates one for each request. */
-export type Script = readonly Answer[] | ((request: SimRequest) => Answer);
+export type Script = readonly SimAnswer[] | ((request: SimRequest) => SimAnswer);
 
 /**
  * Selects the answer to each request, from the prompt's directive or the script, and counts how often a fault
@@ -24,7 +24,7 @@ export class ScriptRunner {
   }
 
   /** Returns the answer, with its fault if it applies this time. Throws `bad-request` for an invalid directive. */
-  answer(request: SimRequest): Answer {
+  answer(request: SimRequest): SimAnswer {
     const directive = requestDirective(request);
     if (directive === undefined) return this.#scripted(request, (answer) => answer);
     if (directive.parts === undefined)
@@ -35,7 +35,7 @@ export class ScriptRunner {
     );
   }
 
-  #scripted(request: SimRequest, transform: (answer: Answer) => Answer): Answer {
+  #scripted(request: SimRequest, transform: (answer: SimAnswer) => SimAnswer): SimAnswer {
     if (typeof this.#script === 'function') {
       return this.#faulty(transform(this.#script(request)), `script ${lastUserText(request)}`);
     }
@@ -53,7 +53,7 @@ export class ScriptRunner {
     return faulty;
   }
 
-  #faulty(answer: Answer, key: string): Answer {
+  #faulty(answer: SimAnswer, key: string): SimAnswer {
     const { fault: ownFault, ...rest } = answer;
     const fault = ownFault ?? this.#fault;
     if (fault === undefined) return rest;

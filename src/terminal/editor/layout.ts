@@ -12,7 +12,7 @@ interface Cell {
 }
 
 /** One visible row of the input. */
-export interface Row {
+export interface LayoutRow {
   readonly cells: readonly Cell[];
   /** The offsets of its first character and after its last one. */
   readonly start: number;
@@ -22,8 +22,11 @@ export interface Row {
 }
 
 /** Returns the rows of the input at a width; a full last row is followed by an empty one for the cursor. */
-export function layoutRows({ text, folded }: Pick<EditorState, 'text' | 'folded'>, width: number): Row[] {
-  const rows: Row[] = [];
+export function layoutRows(
+  { text, folded }: Pick<EditorState, 'text' | 'folded'>,
+  width: number,
+): LayoutRow[] {
+  const rows: LayoutRow[] = [];
   let start = 0;
   for (const source of text.split('\n')) {
     let cells: Cell[] = [];
@@ -52,7 +55,7 @@ export function layoutRows({ text, folded }: Pick<EditorState, 'text' | 'folded'
 }
 
 /** Returns the position of an offset; at a soft break it is on the lower row, where the next character goes. */
-export function cursorPosition(rows: readonly Row[], offset: number): CursorPosition {
+export function cursorPosition(rows: readonly LayoutRow[], offset: number): CursorPosition {
   const row = Math.max(
     0,
     rows.findLastIndex(({ start }) => start <= offset),
@@ -63,7 +66,7 @@ export function cursorPosition(rows: readonly Row[], offset: number): CursorPosi
 }
 
 /** Returns the offset closest to a position. */
-export function offsetAt(rows: readonly Row[], { row, column }: CursorPosition): number {
+export function offsetAt(rows: readonly LayoutRow[], { row, column }: CursorPosition): number {
   const target = rows[row];
   if (target === undefined) return 0;
   const cell = target.cells.findLast((each) => each.column <= column);

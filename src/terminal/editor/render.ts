@@ -1,6 +1,6 @@
 import { CYAN, DIM, type Line, span, lineWidth } from '../style.ts';
 import type { LiveArea, CursorPosition } from '../screen/live.ts';
-import { cursorPosition, type Row, layoutRows } from './layout.ts';
+import { cursorPosition, type LayoutRow, layoutRows } from './layout.ts';
 import type { EditorState } from './state.ts';
 
 export interface EditorStyle {
@@ -37,7 +37,7 @@ export function renderEditor(
   return { lines, cursor: { row: row - from, column: indent + column } };
 }
 
-function rowSpans({ cells }: Row): Line {
+function rowSpans({ cells }: LayoutRow): Line {
   const text = cells.map(({ shown }) => shown).join('');
   if (!cells.some(({ isFolded }) => isFolded)) return text === '' ? [] : [span(text)];
   return cells.map(({ shown, isFolded }) => span(shown, isFolded ? CYAN : {}));

@@ -8,7 +8,7 @@ import { discoverRepository, type Discovery } from './git/repository.ts';
 export interface FileFacts {
   readonly realPath: RealPath;
   /** Returns the entries of a directory: none if it is not a directory; undefined if that cannot be determined. */
-  readonly list: (directory: string) => Promise<readonly Entry[] | undefined>;
+  readonly list: (directory: string) => Promise<readonly DirectoryEntry[] | undefined>;
   /** Reads a file of limited size; undefined if there is none. */
   readonly read: (file: string) => Promise<Content | undefined>;
   /** Returns the number of hard links of a file; 0 if there is none. */
@@ -21,7 +21,7 @@ export interface FileFacts {
 
 export type Content = { readonly bytes: Buffer } | { readonly problem: string };
 
-export interface Entry {
+export interface DirectoryEntry {
   readonly name: string;
   readonly is: 'directory' | 'link' | 'file';
 }
@@ -42,7 +42,7 @@ export function fileFactsFor(env: Readonly<Record<string, string>>): FileFacts {
 /** Facts about this machine with only the system's programs. */
 export const fileFacts: FileFacts = fileFactsFor({ PATH: '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin' });
 
-async function list(directory: string): Promise<readonly Entry[] | undefined> {
+async function list(directory: string): Promise<readonly DirectoryEntry[] | undefined> {
   try {
     const entries = await readdir(directory, { withFileTypes: true });
     // A name that is not valid text cannot be looked up again.

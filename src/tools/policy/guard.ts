@@ -3,7 +3,7 @@ import type { ToolContext } from '../tool.ts';
 import { keepsExecutedParts } from './executed-fields.ts';
 import { fileFacts } from './file-facts.ts';
 import { judge } from './judge.ts';
-import type { Call } from './judged-access.ts';
+import type { ExaminedCall } from './judged-access.ts';
 import type { Policy } from './policy.ts';
 import type { RealPath } from './real-path.ts';
 import { isInside } from './scope.ts';
@@ -18,7 +18,7 @@ import { isSecret } from './secret-files.ts';
  * Node cannot open a file below an open directory, so the caller must use O_NOFOLLOW and check the path of the
  * open file, as the file tools do.
  */
-export function guardFor(call: Call, policy: Policy, realPath: RealPath): ToolContext['resolve'] {
+export function guardFor(call: ExaminedCall, policy: Policy, realPath: RealPath): ToolContext['resolve'] {
   return async (path, access, after) => {
     const location = await realPath(path);
     const content =
@@ -41,7 +41,7 @@ export function guardFor(call: Call, policy: Policy, realPath: RealPath): ToolCo
  * Returns whether a write was judged to change nothing that other programs run: approval was not requested for
  * other changes.
  */
-function wasJudgedHarmless(call: Call, real: string): boolean {
+function wasJudgedHarmless(call: ExaminedCall, real: string): boolean {
   return call.access.some(
     (judged) =>
       judged.type === 'write' &&
@@ -55,7 +55,7 @@ function wasJudgedHarmless(call: Call, real: string): boolean {
  * Returns whether the same location and access was judged; for reading, also files below a directory, unless
  * they are secret.
  */
-function wasJudged(call: Call, access: 'read' | 'write', real: string): boolean {
+function wasJudged(call: ExaminedCall, access: 'read' | 'write', real: string): boolean {
   return call.access.some((judged) => {
     if (judged.type !== access || !('real' in judged.location)) return false;
     const root = judged.location.real;

@@ -4,7 +4,7 @@ export { examine } from './examine.ts';
 export { type FileFacts, fileFacts, fileFactsFor } from './file-facts.ts';
 export { guardFor } from './guard.ts';
 export { judge } from './judge.ts';
-export type { Call, JudgedAccess, JudgedGit } from './judged-access.ts';
+export type { ExaminedCall, JudgedAccess, JudgedGit } from './judged-access.ts';
 export { PERMISSION_MODES, type PermissionMode } from './permission-mode.ts';
 export type { Policy, Verdict } from './policy.ts';
 export { findProgram } from './shell/program.ts';

@@ -1,6 +1,6 @@
 import { fileFinding, type Finding, judgeCommand } from './judge-command.ts';
 import { judgePath } from './judge-path.ts';
-import type { Call, JudgedAccess } from './judged-access.ts';
+import type { ExaminedCall, JudgedAccess } from './judged-access.ts';
 import { type Policy, ruleVerdict, type Verdict, verdict } from './policy.ts';
 import { decidingRule } from './rule.ts';
 
@@ -8,7 +8,7 @@ import { decidingRule } from './rule.ts';
  * Decides whether a call may run; every door uses this decision. Every part of the call is judged separately,
  * and the strictest verdict applies.
  */
-export function judge(call: Call, policy: Policy): Verdict {
+export function judge(call: ExaminedCall, policy: Policy): Verdict {
   const all = findings(call, policy);
   const verdicts = all.map((finding) => finding.verdict);
   const strictest =
@@ -27,7 +27,7 @@ function isReadOnlyRun(all: readonly Finding[]): boolean {
 }
 
 /** Returns the findings about each part of a call. */
-export function findings(call: Call, policy: Policy): readonly Finding[] {
+export function findings(call: ExaminedCall, policy: Policy): readonly Finding[] {
   if (call.access.length === 0) return [{ verdict: judgeTool(call.tool, policy), about: { type: 'tool' } }];
   return call.access.flatMap((access) => judgeAccess(call.tool, access, policy));
 }

@@ -4,7 +4,7 @@ import type { Repository } from './git/repository.ts';
 import type { Step } from './shell/script-steps.ts';
 
 /** A call as the policy sees it: the tool, and what it would touch, with resolved paths. */
-export interface Call {
+export interface ExaminedCall {
   readonly tool: string;
   readonly access: readonly JudgedAccess[];
 }

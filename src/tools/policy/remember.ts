@@ -2,7 +2,7 @@ import { matchesExactly } from './command-pattern.ts';
 import { literalGlob } from './glob.ts';
 import { findings, judge } from './judge.ts';
 import type { Finding } from './judge-command.ts';
-import type { Call, JudgedStep } from './judged-access.ts';
+import type { ExaminedCall, JudgedStep } from './judged-access.ts';
 import type { Policy } from './policy.ts';
 import type { Rule } from './rule.ts';
 
@@ -11,7 +11,7 @@ import type { Rule } from './rule.ts';
  * this, so that the answer applies once only. A rule that asks is not overridden, because it is meant to ask
  * every time.
  */
-export function ruleFor(call: Call, policy: Policy): Rule | undefined {
+export function ruleFor(call: ExaminedCall, policy: Policy): Rule | undefined {
   const questions = findings(call, policy).filter(({ verdict }) => verdict.decision === 'ask');
   const rules = new Map(
     questions.map((question) => {

@@ -16,7 +16,7 @@ import { openOutputs, type Outputs } from './outputs.ts';
 import { findProcess } from './process-list.ts';
 import { type EndedProcesses, ProcessTree } from './process-tree.ts';
 
-export interface Command {
+export interface CommandToRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -59,7 +59,7 @@ export interface CommandEnd {
  * Runs a program with closed input and merged outputs, and ends everything that it has started: when it ends,
  * when its time is over, or on cancel. Rejects if the program cannot be started.
  */
-export async function runCommand(command: Command, signal: AbortSignal): Promise<CommandEnd> {
+export async function runCommand(command: CommandToRun, signal: AbortSignal): Promise<CommandEnd> {
   const outputs = await openOutputs(command);
   const capture = new OutputCapture(outputs.read, { directory: command.scratch, update: command.update });
   try {
@@ -73,7 +73,7 @@ export async function runCommand(command: Command, signal: AbortSignal): Promise
 }
 
 async function supervise(
-  command: Command,
+  command: CommandToRun,
   outputs: Outputs,
   capture: OutputCapture,
   signal: AbortSignal,
@@ -112,7 +112,7 @@ interface Started {
   readonly entry: CommandEntry | undefined;
 }
 
-async function start(command: Command, outputs: Outputs, signal: AbortSignal): Promise<Started> {
+async function start(command: CommandToRun, outputs: Outputs, signal: AbortSignal): Promise<Started> {
   try {
     signal.throwIfAborted();
     return spawnMarked(command, outputs);
@@ -124,7 +124,7 @@ async function start(command: Command, outputs: Outputs, signal: AbortSignal): P
 }
 
 /** Synchronous, so that the end of the process is not missed. */
-function spawnMarked(command: Command, { stdout, stderr, pipes }: Outputs): Started {
+function spawnMarked(command: CommandToRun, { stdout, stderr, pipes }: Outputs): Started {
   const { program, args, cwd, env, wrapper, record } = command;
   const mark = randomUUID();
   const names = pipes.map(({ name }) => name);
@@ -168,7 +168,7 @@ function endAllNow(): void {
   for (const tree of live.values()) tree.endNow();
 }
 
-function startError(thrown: unknown, command: Command): PolypodError {
+function startError(thrown: unknown, command: CommandToRun): PolypodError {
   const { problem, step } =
     systemCodeOf(thrown) === 'E2BIG'
       ? { problem: 'it is too long', step: 'Write it to a file with write, and run that' }

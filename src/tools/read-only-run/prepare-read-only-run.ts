@@ -1,6 +1,6 @@
 import { PolypodError, unreadablePathNote } from '../../base/index.ts';
 import {
-  type Call,
+  type ExaminedCall,
   examine,
   type FileFacts,
   judge,
@@ -18,7 +18,7 @@ import { type ExaminedGit, readOnlyRun } from './read-only-run.ts';
  * examined again when the call starts: hours may have passed, and what was allowed then may need approval now.
  */
 export function prepareReadOnlyRun(
-  call: Call,
+  call: ExaminedCall,
   policy: () => Policy,
   fileFacts: FileFacts,
 ): NonNullable<ToolContext['prepareReadOnly']> {

@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Answer, generatedText } from '../../../src/sim/index.ts';
+import { type SimAnswer, generatedText } from '../../../src/sim/index.ts';
 import { type AgentFixture, agentFixture } from '../../protocols/tasks/binary.ts';
 import { selfSigned } from '../../protocols/tasks/certificate.ts';
 import type { ReceivedEvent } from '../../protocols/tasks/fixture.ts';
@@ -12,9 +12,9 @@ import { type WsMessage, WsClient } from '../../protocols/tasks/ws-client.ts';
 import { textAnswer } from '../daemon.ts';
 
 /** An answer in many chunks. */
-const LONG: Answer = { parts: [{ text: generatedText(320) }], pace: { chunkSize: 4, delayMs: 20 } };
+const LONG: SimAnswer = { parts: [{ text: generatedText(320) }], pace: { chunkSize: 4, delayMs: 20 } };
 /** An answer that does not end. */
-const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 60 } };
+const UNFINISHED: SimAnswer = { ...LONG, fault: { kind: 'stall', after: 60 } };
 
 describe('streams of an agent that is killed meanwhile', () => {
   it('add up to the log for every client, wherever the connection broke', async () => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { answer, has, isIdle, submit, shellIn, startIn } from './chat-fixture.ts';
 import { textAnswer, type CliFixture, cliFixture } from '../daemon.ts';
 import { hasTmux, type Pane } from '../../terminal/tmux.ts';
@@ -12,7 +12,7 @@ const making = (name: string): string => `node -e 0 > ${name}.txt`;
 /** Its paths are resolved one by one, which takes longer than judging the calls after it. */
 const slow = (name: string): string =>
   `${making(name)} # ${Array.from({ length: 200 }, (_, at) => `sub/${at}/../${at}`).join(' ')}`;
-const calls = (...commands: readonly string[]): Answer => ({
+const calls = (...commands: readonly string[]): SimAnswer => ({
   parts: commands.map((command) => ({ toolCall: { name: 'bash', arguments: { command, timeout: 77 } } })),
 });
 const made = ({ project }: CliFixture, name: string): boolean => existsSync(join(project, `${name}.txt`));

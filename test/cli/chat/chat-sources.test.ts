@@ -13,7 +13,7 @@ import {
   type PodHandle,
   remotePod,
 } from '../../../src/control/index.ts';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { BOB, promptCommand, hostFixture } from '../../pod/fixture.ts';
 
 const ME = { by: 'ada', door: 'cli' };
@@ -83,11 +83,11 @@ function gist(prints: readonly Print[]): readonly unknown[] {
   return output;
 }
 
-const call = (command: string): Answer => ({
+const call = (command: string): SimAnswer => ({
   parts: [{ thinking: 'I must run it' }, { toolCall: { name: 'bash', arguments: { command } } }],
 });
 
-async function published(script: readonly Answer[]) {
+async function published(script: readonly SimAnswer[]) {
   const { host, cwd, directory } = await hostFixture(script);
   const path = join(directory, 'run', 'control.sock');
   const models = { choose: () => Promise.reject(new Error('no model is chosen here')) };

@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { textContent } from '../../../src/llm/index.ts';
-import { type Answer, generatedText } from '../../../src/sim/index.ts';
+import { type SimAnswer, generatedText } from '../../../src/sim/index.ts';
 import { call, waitForEvent, isType, textAnswer, cliFixture, type CliFixture } from '../daemon.ts';
 import { polypod, temporaryDirectory } from '../polypod.ts';
 
 const ADA = { by: 'ada', door: 'test' };
 const prompt = (text: string) => ({ type: 'prompt' as const, content: textContent(text) });
-const slow = (words: number, delayMs: number): Answer => ({
+const slow = (words: number, delayMs: number): SimAnswer => ({
   parts: [{ text: generatedText(words) }],
   pace: { delayMs, chunkSize: 8 },
 });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Answer, startSim } from '../../../src/sim/index.ts';
+import { type SimAnswer, startSim } from '../../../src/sim/index.ts';
 import { giveTo, homeOf, type Identity, polypodAs, startAs, USERS } from '../../ordinary-user.ts';
 import { Client, type Launched } from '../../protocols/hld/fixture.ts';
 import { bubblewrapWorks, sh } from '../../tools/bubblewrap.ts';
@@ -61,7 +61,10 @@ const HARMLESS = {
   shadow: false,
 };
 
-const attack = (): readonly Answer[] => [call('bash', { command: 'node attack.mjs' }), textAnswer('Done.')];
+const attack = (): readonly SimAnswer[] => [
+  call('bash', { command: 'node attack.mjs' }),
+  textAnswer('Done.'),
+];
 
 interface SandboxFixture {
   readonly home: string;
@@ -75,7 +78,7 @@ interface SandboxFixture {
 /** A home directory of the user with a workspace in it, and a model that follows the script. */
 async function sandboxFixture(
   identity: Identity,
-  script: readonly Answer[],
+  script: readonly SimAnswer[],
   layout: (home: string) => { readonly workspace: string; readonly env?: Readonly<Record<string, string>> },
 ): Promise<SandboxFixture> {
   const sim = await startSim({ script });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { call, waitForEvent, isType, textAnswer, type CliFixture, cliFixture } from '../daemon.ts';
 
-const STALLS: Answer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
+const STALLS: SimAnswer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
 
 async function prompted(fixture: CliFixture, text: string, ...args: readonly string[]): Promise<string> {
   const id = (await fixture.polypod('new', '--cwd', fixture.project, ...args)).stdout.trim();

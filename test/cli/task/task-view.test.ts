@@ -6,7 +6,7 @@ import { LiveView } from '../../../src/cli/commands/task/live-view.ts';
 import { ACTIONS, OPTIONS, type TaskValues } from '../../../src/cli/commands/task/options.ts';
 import { progressBar } from '../../../src/cli/commands/task/progress-bar.ts';
 import { listText, statusText } from '../../../src/cli/commands/task/show.ts';
-import { type TaskView, WaitingView } from '../../../src/cli/commands/task/view.ts';
+import { type TaskOutput, WaitingView } from '../../../src/cli/commands/task/view.ts';
 import { displayWidth } from '../../../src/terminal/width.ts';
 import { screens } from '../screens.ts';
 
@@ -19,7 +19,7 @@ const VALUES = {
   insecure: false,
 } as unknown as TaskValues;
 
-function viewFixture(isTTY: boolean, make: (context: CommandContext) => TaskView) {
+function viewFixture(isTTY: boolean, make: (context: CommandContext) => TaskOutput) {
   const { context, stdout, stderr } = screens(isTTY);
   const view = make(context);
   onTestFinished(() => view.close());

@@ -3,7 +3,7 @@ import { onAbort, shape } from '../../../src/base/index.ts';
 import { connect, type Model } from '../../../src/llm/index.ts';
 import type { OpenAgent } from '../../../src/pod/index.ts';
 import { providerNamed } from '../../../src/registry.ts';
-import type { Answer, Script } from '../../../src/sim/index.ts';
+import type { SimAnswer, Script } from '../../../src/sim/index.ts';
 import {
   builtinTools,
   defineTool,
@@ -117,7 +117,7 @@ export function recordEffect(name: string): string {
 }
 
 /** The model's answer to a prompt; once it has the results of its calls it is done. */
-const ANSWERS: Readonly<Record<string, Answer>> = {
+const ANSWERS: Readonly<Record<string, SimAnswer>> = {
   'say much': {
     parts: [
       { thinking: 'How much is much? '.repeat(8) },

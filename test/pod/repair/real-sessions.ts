@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SessionManager } from '@mariozechner/pi-coding-agent';
 import { Host, type Pod } from '../../../src/pod/index.ts';
-import { type Answer, startSim } from '../../../src/sim/index.ts';
+import { type SimAnswer, startSim } from '../../../src/sim/index.ts';
 import { idleSnapshot } from '../crash/pod-reader.ts';
 import { ADA, agentsOn, promptCommand } from '../fixture.ts';
 
@@ -15,15 +15,15 @@ export interface RealSession {
   readonly bytes: Buffer;
 }
 
-const calls = (...given: readonly (readonly [string, object])[]): Answer => ({
+const calls = (...given: readonly (readonly [string, object])[]): SimAnswer => ({
   parts: [
     { thinking: 'Ich überlege … 考え中' },
     ...given.map(([name, args]) => ({ toolCall: { name, arguments: args } })),
   ],
 });
-const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
+const textAnswer = (text: string): SimAnswer => ({ parts: [{ text }] });
 
-const SCRIPT: readonly Answer[] = [
+const SCRIPT: readonly SimAnswer[] = [
   calls(['read', { path: 'a.txt' }], ['read', { path: 'b.txt' }], ['ls', { path: '.' }]),
   textAnswer('Zwei Dateien: ä und 日本語.'),
   calls(['bash', { command: 'node -e 1' }]),

@@ -4,7 +4,7 @@ import { textContent } from '../../../src/llm/index.ts';
 import type { PodEvent, Snapshot } from '../../../src/pod/index.ts';
 import { snapshotOf } from '../../../src/pod/snapshot.ts';
 import { PodView } from '../../../src/pod/view/view.ts';
-import type { Answer, Part, SimRequest } from '../../../src/sim/index.ts';
+import type { SimAnswer, Part, SimRequest } from '../../../src/sim/index.ts';
 import type { Tool } from '../../../src/tools/index.ts';
 import { scratch } from '../fixture.ts';
 
@@ -14,7 +14,7 @@ export { turns } from './resume-random.ts';
  * A scripted model: `call <tool> <arguments>` on its own line calls that tool, and all other lines are repeated. After the
  * results it answers `done`.
  */
-export function scriptedModel({ messages }: SimRequest): Answer {
+export function scriptedModel({ messages }: SimRequest): SimAnswer {
   const last = messages.at(-1);
   if (last === undefined || last.role !== 'user') return { parts: [{ text: 'done' }] };
   const lines = last.text.split('\n').filter((line) => line !== '' && !line.startsWith('[['));

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { Item, Seal } from '../../../src/llm/index.ts';
 import {
-  type Answer,
+  type AnswerDetails,
   encodeEntry,
   encodeHeader,
   type Header,
@@ -16,7 +16,7 @@ export const HEADER: Header = {
   cwd: '/some/dir',
 };
 
-export const ANSWER: Answer = {
+export const ANSWER: AnswerDetails = {
   wire: 'anthropic',
   provider: 'anthropic',
   model: 'claude-test',

@@ -11,7 +11,7 @@ import {
 } from '../../../src/base/index.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
-import type { Answer, Script } from '../../../src/sim/index.ts';
+import type { SimAnswer, Script } from '../../../src/sim/index.ts';
 import { killedCopy } from '../../pod/resume/resume-fixture.ts';
 import { scratch, type HostFixture, hostFixture } from '../../pod/fixture.ts';
 
@@ -244,17 +244,17 @@ const SEED_STATUSES: ReadonlySet<string> = new Set([
   'waiting_input',
 ]);
 
-export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
+export const textAnswer = (text: string): SimAnswer => ({ parts: [{ text }] });
 
-export const calls = (name: string, args: Record<string, unknown>): Answer => ({
+export const calls = (name: string, args: Record<string, unknown>): SimAnswer => ({
   parts: [{ toolCall: { name, arguments: args } }],
 });
 
 /** A command that needs approval. */
-export const asks = (command = 'node -e 1'): Answer => calls('bash', { command });
+export const asks = (command = 'node -e 1'): SimAnswer => calls('bash', { command });
 
 /** An answer that does not end by itself. */
-export const STALLS: Answer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
+export const STALLS: SimAnswer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
 
 export interface Launched {
   readonly session_id: string;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isObject, stringOf } from '../../../src/base/index.ts';
 import { METHODS } from '../../../src/protocols/hld/methods.ts';
 import { EVENT_TYPES } from '../../../src/protocols/hld/wire.ts';
-import type { Answer, SimRequest } from '../../../src/sim/index.ts';
+import type { SimAnswer, SimRequest } from '../../../src/sim/index.ts';
 import { RPC_CODES } from '../../../src/wire/index.ts';
 import { ADA, promptCommand } from '../../pod/fixture.ts';
 import { asks, calls, type Client, type HldFixture, hldFixture, textAnswer, STALLS } from './fixture.ts';
@@ -21,7 +21,7 @@ const transcripts = [
   }, [])
   .filter(({ lines }) => lines.length > 0);
 
-function model({ messages }: SimRequest): Answer {
+function model({ messages }: SimRequest): SimAnswer {
   const last = messages.at(-1);
   if (last?.text === 'Read the notes.') return calls('read', { path: 'notes.txt' });
   if (last?.text === 'Fail.') return { parts: [], fault: { kind: '401' } };

@@ -5,14 +5,14 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { cliFixture } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { ADA, promptCommand } from '../../pod/fixture.ts';
 import { Client, hldFixture, launch, type Launched } from './fixture.ts';
 
 const MEGABYTE = 1024 * 1024;
 
 /** An answer whose event has this many bytes. */
-const long = (bytes: number): Answer => ({
+const long = (bytes: number): SimAnswer => ({
   parts: [{ text: 'x'.repeat(bytes) }],
   pace: { chunkSize: 250_000 },
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { type Client, isState, type Line, podFixture } from './fixture.ts';
 
-const ANSWERS: readonly Answer[] = [
+const ANSWERS: readonly SimAnswer[] = [
   {
     parts: [{ toolCall: { id: 'call_1', name: 'mine', arguments: { a: 1 } } }],
     fault: { kind: '529', times: 1, retryAfterSeconds: 0 },

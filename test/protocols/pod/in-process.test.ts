@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { podEvents, type WireEvent } from '../../../src/protocols/pod/index.ts';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { isState, podFixture, eventData } from './fixture.ts';
 
-const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
+const HELLO: SimAnswer = { parts: [{ text: 'Hello.' }] };
 
 describe('a listener in the same process', () => {
   it('receives a refusal as an event, and as an error', async () => {

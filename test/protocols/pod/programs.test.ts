@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { type Line, podFixture } from './fixture.ts';
 
 const PROGRAMS = [
@@ -13,7 +13,7 @@ const PROGRAMS = [
   },
 ];
 
-const ANSWERS: readonly Answer[] = [
+const ANSWERS: readonly SimAnswer[] = [
   {
     parts: [{ text: 'It all began with a word.' }],
     pace: { chunkSize: 5 },

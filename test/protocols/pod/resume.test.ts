@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PodDoor } from '../../../src/protocols/pod/index.ts';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { type Client, isState, type Line, type PodFixture, podFixture } from './fixture.ts';
 
-const LOOK: Answer = {
+const LOOK: SimAnswer = {
   parts: [
     { thinking: 'Let me think about what there is to be seen here.' },
     { text: 'I look at two places.' },
@@ -13,9 +13,9 @@ const LOOK: Answer = {
   pace: { chunkSize: 5 },
   interleave: true,
 };
-const ASK: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch x' } } }] };
-const DONE: Answer = { parts: [{ text: 'That is all there is to say.' }], pace: { chunkSize: 4 } };
-const ENDLESS: Answer = {
+const ASK: SimAnswer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch x' } } }] };
+const DONE: SimAnswer = { parts: [{ text: 'That is all there is to say.' }], pace: { chunkSize: 4 } };
+const ENDLESS: SimAnswer = {
   parts: [{ text: 'On and on and on it goes.' }],
   pace: { chunkSize: 3 },
   fault: { kind: 'stall', after: 4 },

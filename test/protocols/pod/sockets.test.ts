@@ -3,10 +3,10 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import { isState, podFixture, SocketClient, eventData } from './fixture.ts';
 
-const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
+const HELLO: SimAnswer = { parts: [{ text: 'Hello.' }] };
 
 /** Connects and closes both directions without sending anything. */
 async function closedAtOnce(path: string): Promise<void> {
@@ -223,7 +223,7 @@ describe("an error in a client's input", () => {
 
 describe('a client that does not read', () => {
   it('is disconnected with the number to resume after, and no other client is affected', async () => {
-    const words: Answer = {
+    const words: SimAnswer = {
       parts: [{ text: 'y'.repeat(3_000_000) }],
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
     };
@@ -252,7 +252,7 @@ describe('a client that does not read', () => {
   });
 
   it('is destroyed if it does not read the end either', async () => {
-    const words: Answer = {
+    const words: SimAnswer = {
       parts: [{ text: 'y'.repeat(1_000_000) }],
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import type { AgentOverrides } from '../../pod/fixture.ts';
 import { builtPod } from './built-package.ts';
 import { type Client, isState } from './fixture.ts';
@@ -7,12 +7,12 @@ import { Names, type Step, transcriptsIn } from './transcript.ts';
 
 const PAGE = 'docs/protocols/pod.md';
 
-const CAPITAL: Answer = {
+const CAPITAL: SimAnswer = {
   parts: [{ text: 'The capital of France is Paris.' }],
   pace: { chunkSize: 11 },
   usage: { inputTokens: 25, outputTokens: 150 },
 };
-const LOOK: Answer = {
+const LOOK: SimAnswer = {
   parts: [
     { thinking: 'I should look.' },
     { toolCall: { id: 'call_123', name: 'ls', arguments: { path: '.' } } },
@@ -20,20 +20,20 @@ const LOOK: Answer = {
   usage: { inputTokens: 25, outputTokens: 30 },
 };
 /** Slow enough to be paused while it streams. */
-const SLOW_LOOK: Answer = {
+const SLOW_LOOK: SimAnswer = {
   parts: [{ text: 'Look.' }, { toolCall: { id: 'call_123', name: 'ls', arguments: { path: '.' } } }],
   usage: { inputTokens: 25, outputTokens: 30 },
   pace: { delayMs: 150 },
 };
-const DONE: Answer = { parts: [{ text: 'Nothing.' }], usage: { inputTokens: 60, outputTokens: 3 } };
-const HELLO: Answer = { parts: [{ text: 'Hello.' }], usage: { inputTokens: 60, outputTokens: 3 } };
-const ENDLESS: Answer = {
+const DONE: SimAnswer = { parts: [{ text: 'Nothing.' }], usage: { inputTokens: 60, outputTokens: 3 } };
+const HELLO: SimAnswer = { parts: [{ text: 'Hello.' }], usage: { inputTokens: 60, outputTokens: 3 } };
+const ENDLESS: SimAnswer = {
   parts: [{ text: 'It all began with a word.' }],
   pace: { chunkSize: 7 },
   usage: { inputTokens: 25, outputTokens: 1 },
   fault: { kind: 'stall', after: 2 },
 };
-const TOUCH: Answer = {
+const TOUCH: SimAnswer = {
   parts: [{ toolCall: { id: 'call_123', name: 'bash', arguments: { command: 'touch new' } } }],
   pace: { chunkSize: 40 },
   usage: { inputTokens: 25, outputTokens: 30 },
@@ -41,7 +41,7 @@ const TOUCH: Answer = {
 
 /** The preconditions of a transcript of the page. */
 interface Scenario {
-  readonly script: readonly Answer[];
+  readonly script: readonly SimAnswer[];
   readonly agent?: AgentOverrides;
   /** Clients that have subscribed. */
   readonly subscribed?: readonly string[];

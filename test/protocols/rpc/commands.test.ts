@@ -2,13 +2,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
-import type { Answer } from '../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../src/sim/index.ts';
 import type { Client, Line } from './client.ts';
 import type { RpcFixture } from './fixture.ts';
 import { describeOnEach } from './each-connection.ts';
 
 const SHORT = { parts: [{ text: 'ok' }] };
-const STALLED: Answer = { parts: [{ text: 'a few words, and then nothing more' }], fault: { kind: 'stall' } };
+const STALLED: SimAnswer = {
+  parts: [{ text: 'a few words, and then nothing more' }],
+  fault: { kind: 'stall' },
+};
 
 /** The model of the fixture, as clients receive it. */
 const modelOf = ({ baseUrl }: RpcFixture) => ({

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Answer, SimRequest } from '../../../src/sim/index.ts';
+import type { SimAnswer, SimRequest } from '../../../src/sim/index.ts';
 import { calls, textAnswer, STALLS, type TasksFixture, tasksFixture } from './fixture.ts';
 
-type Act = (request: SimRequest, turn: number) => Answer;
+type Act = (request: SimRequest, turn: number) => SimAnswer;
 
 /** A model that plays all roles; `turn` is the number of its answers in the conversation so far. */
 function company(roles: { readonly coordinator: Act; readonly developer?: Act; readonly reviewer?: Act }) {
   const nobody: Act = () => textAnswer('?');
-  return (request: SimRequest): Answer => {
+  return (request: SimRequest): SimAnswer => {
     const turn = request.messages.filter(({ role }) => role === 'assistant').length;
     const { coordinator, developer = nobody, reviewer = nobody } = roles;
     const act = request.system.includes('You are the coordinator')
@@ -21,7 +21,7 @@ function company(roles: { readonly coordinator: Act; readonly developer?: Act; r
   };
 }
 
-const delegate = (role: string, instructions: string): Answer => calls('delegate', { role, instructions });
+const delegate = (role: string, instructions: string): SimAnswer => calls('delegate', { role, instructions });
 const lastResult = ({ messages }: SimRequest): string => messages.at(-1)?.toolResults.at(-1)?.text ?? '';
 const submit = ({ client }: TasksFixture, more = {}): Promise<string> =>
   client().submit({ taskType: 'complex_task', userPrompt: 'Make it.', ...more });

@@ -17,7 +17,7 @@ import {
 } from '../../../src/protocols/tasks/index.ts';
 import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { providerNamed } from '../../../src/registry.ts';
-import type { Answer, Script } from '../../../src/sim/index.ts';
+import type { SimAnswer, Script } from '../../../src/sim/index.ts';
 import { killedCopy } from '../../pod/resume/resume-fixture.ts';
 import { MODEL, scratch, type HostFixture, hostFixture } from '../../pod/fixture.ts';
 
@@ -310,14 +310,14 @@ export const task = (more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-export const textAnswer = (text: string): Answer => ({ parts: [{ text }] });
+export const textAnswer = (text: string): SimAnswer => ({ parts: [{ text }] });
 
-export const calls = (name: string, args: Record<string, unknown>): Answer => ({
+export const calls = (name: string, args: Record<string, unknown>): SimAnswer => ({
   parts: [{ toolCall: { name, arguments: args } }],
 });
 
 /** An answer that does not end by itself. */
-export const STALLS: Answer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
+export const STALLS: SimAnswer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
 
 /** The response of the server to raw bytes. */
 export async function raw(url: string, text: string, rest?: string): Promise<string> {

@@ -10,7 +10,10 @@ import { numberText, QuestionNumbers } from '../../output/question-numbers.ts';
 import { HEADLESS_RUN } from '../../hosting/headless-approvals.ts';
 
 /** Resolves with the decision; undefined if the approval was settled elsewhere, withdrawn, or left to other clients. */
-export type Ask = (approval: Approval, asking: PermissionPromptOptions) => Promise<Decision | undefined>;
+export type Ask = (
+  approval: Approval,
+  asking: PermissionPromptOptions,
+) => Promise<PromptDecision | undefined>;
 
 export interface PermissionPromptOptions {
   /** Aborts when the approval is settled or withdrawn. */
@@ -19,12 +22,12 @@ export interface PermissionPromptOptions {
   readonly isAlone: boolean;
 }
 
-export interface Decision extends Pick<PodCommandOf<'decide'>, 'decision' | 'comment' | 'remember'> {
+export interface PromptDecision extends Pick<PodCommandOf<'decide'>, 'decision' | 'comment' | 'remember'> {
   /** Who decided, if it was not the local user. */
   readonly by?: string;
 }
 
-export interface Denial {
+export interface PromptDenial {
   /** Also deny what another client on the pod could decide. */
   readonly isForAll: boolean;
   readonly onDenied: () => void;
@@ -33,7 +36,7 @@ export interface Denial {
 }
 
 /** Denies every approval, because no person can be asked. The model receives the denial. */
-export function denyAll({ isForAll, onDenied, onLeft }: Denial): Ask {
+export function denyAll({ isForAll, onDenied, onLeft }: PromptDenial): Ask {
   return async (approval, { isAlone }) => {
     if (!isForAll && !isAlone) {
       onLeft(approval);
@@ -73,7 +76,7 @@ async function askOnce(
   context: CommandContext,
   makeRoom: () => void,
   signal: AbortSignal,
-): Promise<Decision | undefined> {
+): Promise<PromptDecision | undefined> {
   if (signal.aborted) return undefined;
   const { tool, title, reason, rule } = approval;
   const paint = brush(wantsColour(context.stderr, context.env));
@@ -83,7 +86,7 @@ async function askOnce(
     `\n${paint.bold(`${number}${sanitizeLine(tool)} wants to run:`)} ${sanitizeLine(title)}\n${callDetails(approval)}  ${paint.dim(sanitizeLine(reason))}\n`,
   );
   const name = sanitizeLine(callName(approval));
-  const confirm = (decision: Decision): Decision => {
+  const confirm = (decision: PromptDecision): PromptDecision => {
     context.stderr.write(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${name}\n`);
     return decision;
   };
@@ -146,7 +149,10 @@ async function discardTyped(input: CommandContext['stdin'], signal: AbortSignal)
 /** How long the terminal must be idle before an answer counts. */
 const QUIET_MS = 300;
 
-async function refusal(lines: ReturnType<typeof createInterface>, signal: AbortSignal): Promise<Decision> {
+async function refusal(
+  lines: ReturnType<typeof createInterface>,
+  signal: AbortSignal,
+): Promise<PromptDecision> {
   const why = (await lines.question('What should it do instead? (Enter for nothing) ', { signal })).trim();
   return why === '' ? { decision: 'deny' } : { decision: 'deny', comment: why };
 }

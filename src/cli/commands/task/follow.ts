@@ -12,7 +12,7 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import type { TaskValues } from './options.ts';
 import { exitCodeOf } from './result.ts';
-import { type TaskView, WaitingView } from './view.ts';
+import { type TaskOutput, WaitingView } from './view.ts';
 
 /** Follows a task until it ends and shows it as the options specify. An interrupt ends only the command; the task continues. */
 export async function follow(
@@ -66,7 +66,7 @@ export async function asked(
   return client.approvals(sessionId).catch(() => []);
 }
 
-async function viewFor(values: TaskValues, context: CommandContext): Promise<TaskView> {
+async function viewFor(values: TaskValues, context: CommandContext): Promise<TaskOutput> {
   if (values.json) return values.wait ? jsonAtTheEnd(values, context) : jsonLines(context);
   if (values.wait) return new WaitingView(context, values);
   const { LiveView } = await import('./live-view.ts');
@@ -74,7 +74,7 @@ async function viewFor(values: TaskValues, context: CommandContext): Promise<Tas
 }
 
 /** For programs: prints every event as a line of the extended Pod Protocol with its id, then the status. */
-function jsonLines({ stdout, stderr }: CommandContext): TaskView {
+function jsonLines({ stdout, stderr }: CommandContext): TaskOutput {
   const line = (value: object): void => void stdout.write(`${JSON.stringify(value)}\n`);
   return {
     take: (watched) => {
@@ -89,7 +89,7 @@ function jsonLines({ stdout, stderr }: CommandContext): TaskView {
 }
 
 /** For programs: prints the status at the end. Pending approvals and notices go to stderr, because the wait can be long. */
-function jsonAtTheEnd(values: TaskValues, context: CommandContext): TaskView {
+function jsonAtTheEnd(values: TaskValues, context: CommandContext): TaskOutput {
   const view = new WaitingView(context, { ...values, quiet: true });
   return {
     take: (watched) => {

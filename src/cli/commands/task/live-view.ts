@@ -6,10 +6,10 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
 import { showResult } from './result.ts';
 import { TaskSteps } from './task-steps.ts';
-import { type Question, type TaskView, WaitingView } from './view.ts';
+import { type TaskQuestion, type TaskOutput, WaitingView } from './view.ts';
 
 /** Shows a task as it happens, as `polypod run` shows a run: the answer on stdout, tool calls and notices on stderr. */
-export class LiveView implements TaskView {
+export class LiveView implements TaskOutput {
   readonly #context: CommandContext;
   readonly #printer: RunPrinter;
   readonly #waiting: WaitingView;
@@ -34,7 +34,7 @@ export class LiveView implements TaskView {
     this.#waiting.take(watched);
   }
 
-  ask(approvals: readonly Question[]): void {
+  ask(approvals: readonly TaskQuestion[]): void {
     this.#printer.pause();
     this.#waiting.ask(approvals);
   }

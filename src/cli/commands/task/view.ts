@@ -10,20 +10,20 @@ import { progressBar } from './progress-bar.ts';
 import { showResult } from './result.ts';
 
 /** The fields of an approval that a person needs to decide it. */
-export type Question = Pick<TaskApproval, 'approvalId' | 'tool' | 'title' | 'arguments'>;
+export type TaskQuestion = Pick<TaskApproval, 'approvalId' | 'tool' | 'title' | 'arguments'>;
 
 /** Shows a task while it is followed. */
-export interface TaskView {
+export interface TaskOutput {
   take(watched: WatchUpdate): void;
   /** Shows pending approvals, each once. */
-  ask(approvals: readonly Question[]): void;
+  ask(approvals: readonly TaskQuestion[]): void;
   /** Shows the result. */
   end(status: TaskStatus): void;
   close(): void;
 }
 
 /** Waits quietly: a status line on a terminal, approvals and notices on stderr, and the result at the end. */
-export class WaitingView implements TaskView {
+export class WaitingView implements TaskOutput {
   readonly #context: CommandContext;
   readonly #values: TaskValues;
   readonly #line: StatusLine;
@@ -58,7 +58,7 @@ export class WaitingView implements TaskView {
     }
   }
 
-  ask(approvals: readonly Question[]): void {
+  ask(approvals: readonly TaskQuestion[]): void {
     for (const question of approvals) {
       const { approvalId, tool, title } = question;
       if (this.#asked.has(approvalId)) continue;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import {
-  type Call,
+  type ExaminedCall,
   examine,
   type FileFacts,
   isInside,
@@ -60,7 +60,7 @@ export async function beyondLimit(
   const roots = await Promise.all(directories.map((path) => fileFacts.realPath(resolve(path))));
   const isAllowed = (location: PathLocation): boolean =>
     'real' in location && roots.some((root) => 'real' in root && isInside(root.real, location.real));
-  const call: Call = { tool, access: await examine(access, fileFacts) };
+  const call: ExaminedCall = { tool, access: await examine(access, fileFacts) };
   for (const one of call.access) {
     if (one.type === 'foreign') continue;
     if (one.type !== 'command') {

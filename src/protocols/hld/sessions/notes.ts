@@ -13,14 +13,14 @@ export interface Notes {
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
   /** The usage of the conversation before this session continued it. */
-  readonly before?: Spent;
+  readonly before?: SpentNote;
   /** Whether the session's events are logged. */
   readonly verbose?: boolean;
   /** Why the session could not be launched. */
   readonly error?: string;
 }
 
-export interface Spent {
+export interface SpentNote {
   readonly cost: number;
   readonly turns: number;
   readonly inputTokens: number;
@@ -64,8 +64,8 @@ const KEY = 'hld';
 /** Notes are part of every index row, so they are kept short. The session file contains the complete prompt. */
 const LONGEST_QUERY = 2_000;
 
-function spentIn(value: JsonObject): Spent {
-  const count = (key: keyof Spent): number => numberOf(value[key]) ?? 0;
+function spentIn(value: JsonObject): SpentNote {
+  const count = (key: keyof SpentNote): number => numberOf(value[key]) ?? 0;
   return {
     cost: count('cost'),
     turns: count('turns'),

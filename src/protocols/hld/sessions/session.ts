@@ -1,7 +1,7 @@
 import { withoutUndefined } from '../../../base/index.ts';
 import type { Row, SessionTexts, Snapshot } from '../../../pod/index.ts';
 import { claudeSessionId } from './identity.ts';
-import { notesIn, type Spent } from './notes.ts';
+import { notesIn, type SpentNote } from './notes.ts';
 import { titleOf } from './title.ts';
 import { errorOf, type Phase, wireStatus } from './status.ts';
 import type { ListedSession, SessionHead, SessionResult, SessionState } from '../wire.ts';
@@ -154,7 +154,7 @@ function resultOf(row: Row, error: string | undefined, texts: SessionTexts | und
 }
 
 /** The session's own usage. A continuation does not count the usage of the conversation it continues. */
-function spentOn({ totals, annotations }: Row): Spent {
+function spentOn({ totals, annotations }: Row): SpentNote {
   const before = notesIn(annotations)?.before ?? NOTHING;
   return {
     cost: Math.max(0, (totals.cost ?? 0) - before.cost),
@@ -166,7 +166,7 @@ function spentOn({ totals, annotations }: Row): Spent {
   };
 }
 
-const NOTHING: Spent = {
+const NOTHING: SpentNote = {
   cost: 0,
   turns: 0,
   inputTokens: 0,

@@ -3,10 +3,10 @@ import { basename, resolve } from 'node:path';
 import { PolypodError } from '../../../base/index.ts';
 import { anyTextIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 
 /** Returns the path as the client sent it. */
-export const exportHtml: Command = async (request, session) => {
+export const exportHtml: CommandHandler = async (request, session) => {
   const { host, sessions, version } = session.parts;
   if (sessions.inMemory) throw new PolypodError('conflict', TEXTS.memoryExport);
   const file = host.fileOf(session.pod.id);

@@ -5,11 +5,11 @@ import { splitMentions } from '../encode/file-mentions.ts';
 import { textOf } from '../encode/messages.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 import type { RpcSessionStats } from '../wire.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 import { sessionFile } from './session-file.ts';
 
 /** All user messages, on all branches. */
-export const getBranchMessages: Command = async (_, session) => {
+export const getBranchMessages: CommandHandler = async (_, session) => {
   const prompts = await session.parts.host.history.prompts(session.pod.id);
   const messages = prompts.flatMap(({ entryId, message }) => {
     const text = typedText(message);
@@ -28,10 +28,10 @@ export async function messagesOf({ parts, pod }: RpcSession): Promise<readonly A
   return (await parts.host.history.messages(pod.id)).flatMap(({ message }) => splitMentions(message));
 }
 
-export const getMessages: Command = async (_, session) => ({ messages: await messagesOf(session) });
+export const getMessages: CommandHandler = async (_, session) => ({ messages: await messagesOf(session) });
 
 /** The key is absent if there is no text. */
-export const getLastAssistantText: Command = async (_, session) => {
+export const getLastAssistantText: CommandHandler = async (_, session) => {
   const messages = await messagesOf(session);
   const last = messages.findLast((message) => message.role === 'assistant' && !isNothing(message));
   const text = last === undefined ? '' : textOf(last).trim();
@@ -42,7 +42,7 @@ function isNothing({ stopReason, content }: AgentMessage): boolean {
   return stopReason === 'aborted' && arrayOf(content).length === 0;
 }
 
-export const getSessionStats: Command = async (_, session): Promise<RpcSessionStats> => {
+export const getSessionStats: CommandHandler = async (_, session): Promise<RpcSessionStats> => {
   const [snapshot, messages] = await Promise.all([session.pod.snapshot(), messagesOf(session)]);
   const of = (role: string) => messages.filter((message) => message.role === role);
   const answers = of('assistant');
@@ -83,7 +83,7 @@ function callsIn(content: unknown): number {
   return arrayOf(content).filter((block) => objectOf(block).type === 'toolCall').length;
 }
 
-export const getEntries: Command = async (request, session) => {
+export const getEntries: CommandHandler = async (request, session) => {
   const since = anyTextIn(request, 'since');
   const recorded = await session.parts.host.history.entries(session.pod.id, since);
   if (recorded === undefined) throw new PolypodError('not-found', `Entry not found: ${since}`);

@@ -1,5 +1,5 @@
 /** The handlers of all commands of the protocol. */
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 import { exportHtml } from './export-html.ts';
 import * as history from './history.ts';
 import * as models from './models.ts';
@@ -9,7 +9,7 @@ import * as state from './state.ts';
 import { getTree } from './tree.ts';
 import * as work from './work.ts';
 
-export const COMMANDS: Readonly<Record<string, Command>> = {
+export const COMMANDS: Readonly<Record<string, CommandHandler>> = {
   prompt: prompting.prompt,
   steer: prompting.steer,
   follow_up: prompting.followUp,
@@ -54,4 +54,4 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   get_integrations: state.getIntegrations,
 };
 
-export type { Command } from './command.ts';
+export type { CommandHandler } from './command.ts';

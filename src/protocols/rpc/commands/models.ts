@@ -3,10 +3,10 @@ import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import { levelIn, textIn } from '../arguments.ts';
 import { modelFrame } from '../encode/messages.ts';
 import { modelScope } from '../sessions/model-scope.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 import { levelOf } from './state.ts';
 
-export const setModel: Command = async (request, session) => {
+export const setModel: CommandHandler = async (request, session) => {
   const [provider, modelId] = [textIn(request, 'provider'), textIn(request, 'modelId')];
   const model = (await session.models()).find((one) => one.provider === provider && one.id === modelId);
   if (model === undefined) throw new PolypodError('not-found', `Model not found: ${provider}/${modelId}`);
@@ -15,7 +15,7 @@ export const setModel: Command = async (request, session) => {
 };
 
 /** Null if there is no other model. */
-export const cycleModel: Command = async (_, session) => {
+export const cycleModel: CommandHandler = async (_, session) => {
   const all = await session.models();
   const { models: scoped } = modelScope(all, session.parts.scope);
   const isScoped = scoped.length > 0;
@@ -38,19 +38,19 @@ export const cycleModel: Command = async (_, session) => {
   };
 };
 
-export const getAvailableModels: Command = async (_, session) => ({
+export const getAvailableModels: CommandHandler = async (_, session) => ({
   models: (await session.models()).map(modelFrame),
 });
 
 /** Never fails: an invalid level clears the setting. */
-export const setThinkingLevel: Command = async (request, session) => {
+export const setThinkingLevel: CommandHandler = async (request, session) => {
   const thinking = levelIn(request);
   if (thinking === undefined) await session.handle({ type: 'configure', clear: ['thinking'] });
   else await session.handle({ type: 'configure', set: { thinking } });
 };
 
 /** Null for a model without reasoning. */
-export const cycleThinkingLevel: Command = async (_, session) => {
+export const cycleThinkingLevel: CommandHandler = async (_, session) => {
   const { model, settings } = await session.pod.snapshot();
   if (!session.modelOf(model).reasoning) return null;
   const thinking =
@@ -60,7 +60,7 @@ export const cycleThinkingLevel: Command = async (_, session) => {
   return { level: thinking };
 };
 
-export const getAvailableThinkingLevels: Command = async (_, session) => {
+export const getAvailableThinkingLevels: CommandHandler = async (_, session) => {
   const { model } = await session.pod.snapshot();
   return { levels: session.modelOf(model).reasoning ? THINKING_LEVELS : ['off'] };
 };

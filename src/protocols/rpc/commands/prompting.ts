@@ -3,13 +3,13 @@ import { userContentIn, type UserContent, textIn, type RpcCommand, choiceIn } fr
 import { endRun, unlessConflict } from '../sessions/end-run.ts';
 import { TEXTS } from '../errors.ts';
 import { busy, type RpcSession } from '../sessions/rpc-session.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 
 /**
  * Responds before the run starts; a later error is sent as a second response with the same id. A prompt during a run without
  * `streamingBehavior` is refused in the first response, because clients treat that one as the outcome.
  */
-export const prompt: Command = async (request, session, answer) => {
+export const prompt: CommandHandler = async (request, session, answer) => {
   const content = userContentIn(request);
   if (ranCommand(textIn(request, 'message'), session)) return { disposition: 'handled' };
   const whenBusy = whenBusyIn(request);
@@ -27,21 +27,21 @@ async function isRunning(session: RpcSession): Promise<boolean> {
   return (session.isBusy || session.isCutOff) && (await session.pod.snapshot()).run !== undefined;
 }
 
-export const steer: Command = async (request, session) => {
+export const steer: CommandHandler = async (request, session) => {
   await session.handle({ type: 'steer', content: queueable(request, session) });
   return { disposition: 'queued' };
 };
 
-export const followUp: Command = async (request, session) => {
+export const followUp: CommandHandler = async (request, session) => {
   await session.handle({ type: 'follow-up', content: queueable(request, session) });
   return { disposition: 'queued' };
 };
 
-export const abort: Command = async ({ cancelled }, session) => {
+export const abort: CommandHandler = async ({ cancelled }, session) => {
   await endRun(session, cancelled);
 };
 
-export const abortAndPrompt: Command = async (request, session, answer) => {
+export const abortAndPrompt: CommandHandler = async (request, session, answer) => {
   const content = userContentIn(request);
   await endRun(session, request.cancelled);
   answer({ disposition: 'started' });
@@ -50,12 +50,12 @@ export const abortAndPrompt: Command = async (request, session, answer) => {
     .catch(busy);
 };
 
-export const abortRetry: Command = async (_, session) => {
+export const abortRetry: CommandHandler = async (_, session) => {
   await session.handle({ type: 'abort-retry' }).catch(unlessConflict);
 };
 
 /** Returns the removed messages, so that the client can restore them in its editor. */
-export const clearQueue: Command = async (_, session) => {
+export const clearQueue: CommandHandler = async (_, session) => {
   const { queue } = await session.pod.snapshot();
   await session.handle({ type: 'clear-queue' });
   const texts = (lane: string): readonly string[] =>

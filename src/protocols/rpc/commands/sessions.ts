@@ -6,11 +6,11 @@ import { openSessionFile, refuseBadPath } from '../sessions/open-session-file.ts
 import type { RpcSession } from '../sessions/rpc-session.ts';
 import { fileIn } from '../sessions/session-directory.ts';
 import { endRun } from '../sessions/end-run.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 import { typedText } from './history.ts';
 import { offer } from './offer.ts';
 
-export const newSession: Command = async (request, session) => {
+export const newSession: CommandHandler = async (request, session) => {
   const parent = anyTextIn(request, 'parentSession');
   const { host, extensions, sessions } = session.parts;
   if (await extensions.cancelsSwitch('new')) return { cancelled: true };
@@ -42,7 +42,7 @@ async function followingSettings(session: RpcSession): Promise<SettingsChange> {
   return { ...others, ...withoutUndefined({ model }) };
 }
 
-export const switchSession: Command = async (request, session) => {
+export const switchSession: CommandHandler = async (request, session) => {
   const { host, extensions, sessions } = session.parts;
   const path = textIn(request, 'sessionPath');
   refuseBadPath(path, 'sessionPath');
@@ -56,7 +56,7 @@ export const switchSession: Command = async (request, session) => {
 };
 
 const forkAt =
-  (refusal: string): Command =>
+  (refusal: string): CommandHandler =>
   async (request, session) => {
     const entryId = textIn(request, 'entryId');
     const prompts = await session.parts.host.history.prompts(session.pod.id);
@@ -72,7 +72,7 @@ const forkAt =
 export const branch = forkAt(TEXTS.branchEntry);
 export const fork = forkAt(TEXTS.forkEntry);
 
-export const clone: Command = async (_, session) => {
+export const clone: CommandHandler = async (_, session) => {
   if (await session.parts.host.history.isEmpty(session.pod.id))
     throw new PolypodError('conflict', TEXTS.nothingToClone);
   if (await session.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
@@ -86,7 +86,7 @@ function forked({ pod, parts }: RpcSession, entryId: string | undefined): Promis
   return parts.host.fork(pod.id, { ...fileIn(directory), ...withoutUndefined({ entryId }) });
 }
 
-export const setSessionName: Command = async (request, session) => {
+export const setSessionName: CommandHandler = async (request, session) => {
   const name = textIn(request, 'name')
     .replaceAll(/[\p{Cc} ]+/gu, ' ')
     .trim();

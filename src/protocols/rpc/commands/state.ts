@@ -7,12 +7,12 @@ import { modelFrame } from '../encode/messages.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 import { phasesIn } from '../host-side/todos.ts';
 import type { RpcState } from '../wire.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 import { messagesOf } from './history.ts';
 import { offer } from './offer.ts';
 import { sessionFile } from './session-file.ts';
 
-export const getState: Command = async (_, session): Promise<RpcState> => {
+export const getState: CommandHandler = async (_, session): Promise<RpcState> => {
   const [snapshot, messages, briefing] = await Promise.all([
     session.state(),
     messagesOf(session),
@@ -62,12 +62,12 @@ export function levelOf(
   return reasoning || thinking === 'off' ? thinking : undefined;
 }
 
-export const setTodos: Command = async ({ fields }, session) => {
+export const setTodos: CommandHandler = async ({ fields }, session) => {
   await session.todos.set(phasesIn(fields.phases));
   return { todoPhases: session.todos.phases };
 };
 
-export const setHostTools: Command = async ({ fields }, session) => {
+export const setHostTools: CommandHandler = async ({ fields }, session) => {
   const { limits, toolNames } = session.parts;
   // A host tool can use the name of a built-in tool that the limit excludes.
   const taken = (await toolNames()).filter((name) => isWithinLimit(name, limits.toolLimit));
@@ -78,34 +78,34 @@ export const setHostTools: Command = async ({ fields }, session) => {
 
 const DELIVERY = ['all', 'one-at-a-time'] as const;
 
-export const setSteeringMode: Command = async (request, session) => {
+export const setSteeringMode: CommandHandler = async (request, session) => {
   await session.handle({
     type: 'configure',
     set: { delivery: { steering: choiceIn(request, 'mode', DELIVERY) } },
   });
 };
 
-export const setFollowUpMode: Command = async (request, session) => {
+export const setFollowUpMode: CommandHandler = async (request, session) => {
   await session.handle({
     type: 'configure',
     set: { delivery: { followUps: choiceIn(request, 'mode', DELIVERY) } },
   });
 };
 
-export const setInterruptMode: Command = async (request, session) => {
+export const setInterruptMode: CommandHandler = async (request, session) => {
   const interrupt = choiceIn(request, 'mode', ['immediate', 'wait']);
   await session.handle({ type: 'configure', set: { delivery: { interrupt } } });
 };
 
-export const setAutoCompaction: Command = async (request, session) => {
+export const setAutoCompaction: CommandHandler = async (request, session) => {
   await session.handle({ type: 'configure', set: { autoCompaction: flagIn(request, 'enabled') } });
 };
 
-export const setAutoRetry: Command = async (request, session) => {
+export const setAutoRetry: CommandHandler = async (request, session) => {
   await session.handle({ type: 'configure', set: { autoRetry: flagIn(request, 'enabled') } });
 };
 
-export const getCommands: Command = async (_, { parts }) => ({
+export const getCommands: CommandHandler = async (_, { parts }) => ({
   commands: parts.extensions.commands().map(({ name, description, path }) => ({
     name,
     ...withoutUndefined({ description }),
@@ -115,9 +115,9 @@ export const getCommands: Command = async (_, { parts }) => ({
 });
 
 /** Polypod has only one language. */
-export const setLocale: Command = async () => {};
+export const setLocale: CommandHandler = async () => {};
 
-export const getIntegrations: Command = async (_, session) => {
+export const getIntegrations: CommandHandler = async (_, session) => {
   const { provider } = session.model;
   return { version: session.parts.version, model: { state: 'connected', provider }, services: [] };
 };

@@ -1,8 +1,8 @@
 import type { EntryNode } from '../../../pod/index.ts';
 import { EncodedJson } from '../encode/encoded-json.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 
-export const getTree: Command = async (_, session) => {
+export const getTree: CommandHandler = async (_, session) => {
   const { roots, leafId } = await session.parts.host.history.tree(session.pod.id);
   return new EncodedJson(`{"tree":${encodeTree(roots)},"leafId":${JSON.stringify(leafId)}}`);
 };

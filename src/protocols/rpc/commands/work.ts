@@ -5,12 +5,12 @@ import { TEXTS } from '../errors.ts';
 import { endRun, unlessConflict } from '../sessions/end-run.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 import { bashResult } from '../host-side/shells.ts';
-import type { Command } from './command.ts';
+import type { CommandHandler } from './command.ts';
 
 type CompactionEnd = PodEventOf<'compaction-end'>;
 
 /** Responds when the compaction is done. A run in progress is ended first. */
-export const compact: Command = async (request, session, _, longWait) =>
+export const compact: CommandHandler = async (request, session, _, longWait) =>
   longWait(compactNow(anyTextIn(request, 'customInstructions'), session));
 
 async function compactNow(instructions: string | undefined, session: RpcSession): Promise<unknown> {
@@ -40,7 +40,7 @@ async function compacted({ result, entryId }: CompactionEnd, session: RpcSession
   }
 }
 
-export const bash: Command = async (request, session, _, longWait) => {
+export const bash: CommandHandler = async (request, session, _, longWait) => {
   const command = textIn(request, 'command');
   const isPrivate = request.fields.excludeFromContext === true;
   const starting = session.handle({ type: 'shell', command, private: isPrivate });
@@ -49,6 +49,6 @@ export const bash: Command = async (request, session, _, longWait) => {
   return bashResult(await longWait(session.whileFollowed(session.shells.wait(shellId))));
 };
 
-export const abortBash: Command = async (_, session) => {
+export const abortBash: CommandHandler = async (_, session) => {
   await session.handle({ type: 'abort-shell' }).catch(unlessConflict);
 };

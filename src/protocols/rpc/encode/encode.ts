@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../base/index.ts';
 import {
-  type Answer,
+  type AnswerDetails,
   fileStopReason,
   type OfferedModel,
   type PodEvent,
@@ -213,7 +213,7 @@ export class EventEncoder {
   /** `content` is the part that the session keeps, if known; else the part that was sent. */
   #breakAnswer(
     outcome: 'cancelled' | 'failed',
-    spent: Pick<Answer, 'usage' | 'cost'> = {},
+    spent: Pick<AnswerDetails, 'usage' | 'cost'> = {},
     content: unknown = this.#growing?.broken() ?? [],
   ): void {
     const isAborted = outcome === 'cancelled';
@@ -371,7 +371,7 @@ export class EventEncoder {
       this.#parts.send({ type: 'agent_settled', aborted: outcome.status === 'cancelled' });
   }
 
-  #about(stopReason: Answer['stopReason']): Answer {
+  #about(stopReason: AnswerDetails['stopReason']): AnswerDetails {
     const { provider, id, wire } = this.#parts.model();
     return { wire, provider, model: id, stopReason, timestamp: this.#parts.now() };
   }

@@ -1,7 +1,7 @@
 import { arrayOf, type JsonObject, parseObject, objectOf, stringOf } from '../../../base/index.ts';
 import {
   type AgentMessage,
-  type Answer,
+  type AnswerDetails,
   answerMessage,
   apiOf,
   brokenMessage,
@@ -54,7 +54,7 @@ export function customFrame({ content }: InputItem, customType: string, timestam
   return { role: 'custom', customType, content: text, display: false, attribution: 'agent', timestamp };
 }
 
-export function answerFrame(items: AnswerItems, answer: Answer): RpcMessage {
+export function answerFrame(items: AnswerItems, answer: AnswerDetails): RpcMessage {
   return plain(answerMessage(items, answer));
 }
 
@@ -68,7 +68,7 @@ export function resultFrame(
 }
 
 /** An incomplete answer with its content so far. */
-export function brokenFrame(items: AnswerItems, answer: Answer): RpcMessage {
+export function brokenFrame(items: AnswerItems, answer: AnswerDetails): RpcMessage {
   return plain(brokenMessage(items, answer));
 }
 

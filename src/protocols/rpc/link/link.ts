@@ -7,7 +7,7 @@ import {
 } from '../../../base/index.ts';
 import type { CancelledRun, RpcCommand } from '../arguments.ts';
 import { CommandOrder } from './command-order.ts';
-import { COMMANDS, type Command } from '../commands/index.ts';
+import { COMMANDS, type CommandHandler } from '../commands/index.ts';
 import { cancelRun } from '../sessions/end-run.ts';
 import { refusalText } from '../errors.ts';
 import type { Frame } from './frames.ts';
@@ -144,7 +144,7 @@ export class RpcLink {
   }
 
   /** Runs at once, but after the prompt or command that it applies to. */
-  #urgent(request: RpcCommand, command: Command): void {
+  #urgent(request: RpcCommand, command: CommandHandler): void {
     this.#waiting += 1;
     const before = request.type === 'abort_bash' ? this.#beforeAbortBash() : this.#prompts;
     // It overtakes the commands before it, and later ones do not overtake it.
@@ -156,14 +156,14 @@ export class RpcLink {
     return this.#shells > 0 ? Promise.resolve() : this.#bash;
   }
 
-  #ordinary(request: RpcCommand, command: Command): void {
+  #ordinary(request: RpcCommand, command: CommandHandler): void {
     // A prompt during a run is queued or refused, so it does not need to wait.
     const isOrdered = ORDERED.has(request.type) && !(request.type === 'prompt' && this.#session.isBusy);
     const done = this.#enqueue(isOrdered, () => this.#perform(request, command), LEAVING.has(request.type));
     if (PROMPTS.has(request.type)) this.#prompts = Promise.all([this.#prompts, done]);
   }
 
-  #shell(request: RpcCommand, command: Command): void {
+  #shell(request: RpcCommand, command: CommandHandler): void {
     this.#bash = new Promise((begun) => {
       void this.#enqueue(true, async () => {
         this.#shells += 1;
@@ -192,7 +192,7 @@ export class RpcLink {
     this.#waiting -= 1;
   }
 
-  async #perform(request: RpcCommand, command: Command): Promise<void> {
+  async #perform(request: RpcCommand, command: CommandHandler): Promise<void> {
     let isAnswered = false;
     const answer = (data?: unknown): void => {
       if (!isAnswered) this.#succeed(request, data);

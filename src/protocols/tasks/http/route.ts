@@ -25,7 +25,7 @@ export interface TasksContext {
 }
 
 /** An authenticated request. */
-export interface Call {
+export interface RouteCall {
   readonly key: KeyRecord;
   readonly params: ReadonlyMap<string, string>;
   readonly query: URLSearchParams;
@@ -83,5 +83,5 @@ export interface Route extends RouteAddress {
   readonly alsoAllows?: 'this-machine' | 'tickets' | 'subprotocols';
   /** Errors in addition to those of every route. */
   readonly refusals?: readonly number[];
-  readonly answer: (call: Call, context: TasksContext) => Promise<Reply>;
+  readonly answer: (call: RouteCall, context: TasksContext) => Promise<Reply>;
 }

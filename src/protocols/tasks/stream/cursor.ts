@@ -7,7 +7,7 @@ import type { StreamLine } from '../wire.ts';
  * A position in a session's lines: after a complete event, or after some of its lines. One event can have several lines, and a connection
  * can break between two of them.
  */
-export interface Cursor {
+export interface StreamCursor {
   readonly seq: number;
   /** The index of the last line of the event that was received; undefined for all of them. */
   readonly line?: number;
@@ -17,14 +17,14 @@ export interface Cursor {
 export const CURSOR_PATTERN = '^(\\d{1,15})(?:\\.(\\d{1,6}))?$';
 
 /** Parses `12`, or `12.1` as in event ids. */
-export function readCursor(text: string, field: string): Cursor {
+export function readCursor(text: string, field: string): StreamCursor {
   const [, seq, line] = new RegExp(CURSOR_PATTERN).exec(text) ?? [];
   if (seq === undefined) throw wrongField(field, 'must be a number of an event, such as 12 or 12.1');
   return { seq: Number(seq), ...(line !== undefined && { line: Number(line) }) };
 }
 
 /** The number of the last event that was certainly received completely. */
-export function afterOf({ seq, line }: Cursor): number {
+export function afterOf({ seq, line }: StreamCursor): number {
   return line === undefined ? seq : Math.max(0, seq - 1);
 }
 
@@ -51,7 +51,7 @@ export const numberLines = oncePer((events: readonly ProjectedEvent[]): LineBatc
 });
 
 /** Skips the lines that the client received before the stream broke. */
-export function linesAfter(batch: LineBatch, { seq, line: lastSeen = -1 }: Cursor): LineBatch {
+export function linesAfter(batch: LineBatch, { seq, line: lastSeen = -1 }: StreamCursor): LineBatch {
   const isSeen = ({ line, index = Infinity }: NumberedLine): boolean => line.seq === seq && index <= lastSeen;
   return batch.some(isSeen) ? batch.filter((one) => !isSeen(one)) : batch;
 }

@@ -1,5 +1,5 @@
-import { afterOf, type Cursor, readCursor } from './cursor.ts';
-import type { Call, TasksContext, Reply } from '../http/route.ts';
+import { afterOf, type StreamCursor, readCursor } from './cursor.ts';
+import type { RouteCall, TasksContext, Reply } from '../http/route.ts';
 import { openResumableStream, type StreamRequest, whyClosed } from './resumable-stream.ts';
 import { sseHead, streamSse } from './sse-stream.ts';
 import { unknown } from '../errors.ts';
@@ -8,13 +8,13 @@ import { readTicketRequest, streamAddress, TASK_EVENTS } from '../http/ticket-re
 import { isOver } from '../work/task-status.ts';
 
 /** `GET /sessions/{sessionId}/events` */
-export async function streamSession(call: Call, context: TasksContext): Promise<Reply> {
+export async function streamSession(call: RouteCall, context: TasksContext): Promise<Reply> {
   const row = context.sessions.get(call.key, call.params.get('sessionId') ?? '');
   return stream(call, context, { podId: row.id, from: cursorIn(call) });
 }
 
 /** `GET /tasks/{taskId}/events`: by default from the task's first event to its last. */
-export async function streamTask(call: Call, context: TasksContext): Promise<Reply> {
+export async function streamTask(call: RouteCall, context: TasksContext): Promise<Reply> {
   const taskId = call.params.get('taskId') ?? '';
   const { row, state } = await context.tasks.find(call.key, taskId);
   const history = await context.tasks.history(row.id, taskId);
@@ -29,7 +29,7 @@ export async function streamTask(call: Call, context: TasksContext): Promise<Rep
 
 /** `POST /stream_tickets`: for a stream that the key may read now. */
 export async function createTicket(
-  { key, body }: Call,
+  { key, body }: RouteCall,
   { sessions, tasks, tickets }: TasksContext,
 ): Promise<Reply> {
   const target = readTicketRequest(body);
@@ -41,7 +41,7 @@ export async function createTicket(
 }
 
 /** The position that a browser sends on reconnection takes precedence over the one in the URL. */
-function cursorIn({ query, headers }: Call): Cursor | undefined {
+function cursorIn({ query, headers }: RouteCall): StreamCursor | undefined {
   const last = headers['last-event-id'];
   if (typeof last === 'string' && last !== '') return readCursor(last, 'Last-Event-ID');
   const after = query.get('after');
@@ -49,7 +49,7 @@ function cursorIn({ query, headers }: Call): Cursor | undefined {
 }
 
 async function stream(
-  { key, response, head, isHead }: Call,
+  { key, response, head, isHead }: RouteCall,
   context: TasksContext,
   wanted: StreamRequest,
 ): Promise<Reply> {

@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../../base/index.ts';
-import { afterOf, type Cursor, type LineBatch, numberLines, linesAfter } from './cursor.ts';
+import { afterOf, type StreamCursor, type LineBatch, numberLines, linesAfter } from './cursor.ts';
 import type { TasksContext } from '../http/route.ts';
 import type { ProjectedEvent } from '../settings.ts';
 import type { EventSelection } from './task-events.ts';
@@ -8,7 +8,7 @@ import type { EventSelection } from './task-events.ts';
 export interface StreamRequest {
   readonly podId: string;
   /** The client's position; undefined to start with a snapshot, unless `after` is given. */
-  readonly from: Cursor | undefined;
+  readonly from: StreamCursor | undefined;
   /** The number after which the events begin. */
   readonly after?: number;
   /** Selects the client's events; absent for all of them. */

@@ -21,7 +21,7 @@ import {
   WebSocketLink,
   webSocketHandshake,
 } from '../../../wire/index.ts';
-import { type LineBatch, type Cursor, readCursor } from './cursor.ts';
+import { type LineBatch, type StreamCursor, readCursor } from './cursor.ts';
 import { refuseKeyInAddress, requirePermission, tooManyFailedAttempts } from '../http/authenticator.ts';
 import { readFields, wireError, wrongField } from '../errors.ts';
 import type { KeyRecord, KeyPermission } from '../keys/key.ts';
@@ -289,7 +289,12 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
 ]);
 
 /** Sends a session's lines until the client unsubscribes. */
-function listen(sessionId: string, podId: string, from: Cursor | undefined, session: SocketSession): void {
+function listen(
+  sessionId: string,
+  podId: string,
+  from: StreamCursor | undefined,
+  session: SocketSession,
+): void {
   const { context, link, gone, listening, send, fail } = session;
   if (!listening.has(sessionId) && listening.size >= context.limits.subscriptions)
     throw httpRefusal(429, 'too_many_streams', `this connection has ${listening.size} subscriptions already`);

@@ -21,7 +21,7 @@ export interface KnownCommand extends FlagTable {
 }
 
 /** What a read-only command would read. */
-export interface Reading {
+export interface CommandReads {
   /** Words that may name files. */
   readonly files: readonly Word[];
   /** Whether it also reads what is below them, hidden files or not. */
@@ -44,7 +44,7 @@ export interface GitReading {
 }
 
 /** Parses a call of a known command; `words` are those after its name. */
-export function readKnown(command: KnownCommand, words: readonly Word[]): Reading | Unknown {
+export function readKnown(command: KnownCommand, words: readonly Word[]): CommandReads | Unknown {
   if (command.operands === 'text') return readText(command, words);
   const vague = words.find((word) => word.vague !== undefined);
   if (vague !== undefined) return { unknown: `${vague.text} is not known before it runs` };
@@ -68,7 +68,7 @@ export function readKnown(command: KnownCommand, words: readonly Word[]): Readin
   };
 }
 
-function readText(command: KnownCommand, words: readonly Word[]): Reading | Unknown {
+function readText(command: KnownCommand, words: readonly Word[]): CommandReads | Unknown {
   const vague = words.find((word) => word.vague === 'unknown');
   if (vague !== undefined) return { unknown: `${vague.text} is not known before it runs` };
   if (!matchesOperands(command, { operands: words, given: new Map() }))

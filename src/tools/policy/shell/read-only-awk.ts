@@ -1,12 +1,12 @@
 import { readArguments, type Unknown } from './flag-table.ts';
-import { literal, type Reading } from './known-command.ts';
+import { literal, type CommandReads } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
 /**
  * Returns what awk would read. Its programs can write, run commands and open connections, so only those count
  * as read-only that contain none of the operators and names for it, not even inside a string.
  */
-export function readAwk(words: readonly Word[]): Reading | Unknown {
+export function readAwk(words: readonly Word[]): CommandReads | Unknown {
   const vague = words.find((word) => word.vague !== undefined);
   if (vague !== undefined) return { unknown: `${vague.text} is not known before it runs` };
   const args = readArguments({ valued: 'Fv' }, words);

@@ -1,5 +1,5 @@
 import type { Arguments, Unknown } from './flag-table.ts';
-import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
+import { type KnownCommand, type CommandReads, readKnown } from './known-command.ts';
 import { readAwk } from './read-only-awk.ts';
 import { readFind } from './read-only-find.ts';
 import { readGit } from './read-only-git.ts';
@@ -7,7 +7,7 @@ import { readTest } from './read-only-test.ts';
 import type { Word } from './lexer.ts';
 
 /** Returns what a command would read if it is known to only read; otherwise why it is not. */
-export function readOnlyReading(words: readonly Word[]): Reading | Unknown {
+export function readOnlyReading(words: readonly Word[]): CommandReads | Unknown {
   const [program, ...rest] = words;
   if (program === undefined) return { files: [], below: false };
   if (program.vague !== undefined || program.wild.length > 0)
@@ -21,7 +21,7 @@ export function readOnlyReading(words: readonly Word[]): Reading | Unknown {
   return readKnown(reader, rest);
 }
 
-const NOTHING: Reading = { files: [], below: false };
+const NOTHING: CommandReads = { files: [], below: false };
 
 /**
  * Programs that only print their version. Not yarn, cargo or go, which project files may replace by another
@@ -266,7 +266,7 @@ const SOURCE =
 const SED_ADDRESS = String.raw`(?:\d+|\$)(?:,(?:\+?\d+|\$))?`;
 const SED = new RegExp(`^ *(?:${SED_ADDRESS})?[pq=](?: *; *(?:${SED_ADDRESS})?[pq=])*;? *$`);
 
-const SPECIAL: ReadonlyMap<string, (words: readonly Word[]) => Reading | Unknown> = new Map([
+const SPECIAL: ReadonlyMap<string, (words: readonly Word[]) => CommandReads | Unknown> = new Map([
   ['awk', readAwk],
   ['cd', readCd],
   ['command', readCommand],
@@ -279,13 +279,13 @@ const SPECIAL: ReadonlyMap<string, (words: readonly Word[]) => Reading | Unknown
   ['npm', readVersion],
 ]);
 
-function readVersion(words: readonly Word[]): Reading | Unknown {
+function readVersion(words: readonly Word[]): CommandReads | Unknown {
   const isVersion = words.length === 1 && words[0]?.text === '-v';
   return isVersion ? NOTHING : { unknown: 'it is not a known read-only command' };
 }
 
 /** Options, `-` and the home directory are excluded: they depend on more than the words. */
-function readCd(words: readonly Word[]): Reading | Unknown {
+function readCd(words: readonly Word[]): CommandReads | Unknown {
   const [directory, ...others] = words;
   const isPlain = directory !== undefined && directory.vague === undefined && directory.wild.length === 0;
   if (!isPlain || others.length > 0 || directory.text.startsWith('-') || directory.text === '')
@@ -294,13 +294,13 @@ function readCd(words: readonly Word[]): Reading | Unknown {
 }
 
 /** `command -v name`; as a prefix of another command it is removed before. */
-function readCommand(words: readonly Word[]): Reading | Unknown {
+function readCommand(words: readonly Word[]): CommandReads | Unknown {
   const [flag, ...names] = words;
   if (flag?.text !== '-v' && flag?.text !== '-V') return { unknown: 'it is not a known read-only command' };
   return readKnown(text, names);
 }
 
-function readBracket(words: readonly Word[]): Reading | Unknown {
+function readBracket(words: readonly Word[]): CommandReads | Unknown {
   if (words.at(-1)?.text !== ']') return { unknown: 'its bracket is not closed' };
   return readTest(words.slice(0, -1));
 }

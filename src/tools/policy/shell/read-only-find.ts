@@ -1,5 +1,5 @@
 import type { Unknown } from './flag-table.ts';
-import type { Reading } from './known-command.ts';
+import type { CommandReads } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
 /** The allowed expressions of find, and how many words follow. The others run, delete, write, or follow links. */
@@ -19,7 +19,7 @@ const PRIMARIES: ReadonlyMap<string, 0 | 1> = new Map([
  * find prints names, never contents: its starting points must be readable, and the names of secrets below them
  * may be shown.
  */
-export function readFind(words: readonly Word[]): Reading | Unknown {
+export function readFind(words: readonly Word[]): CommandReads | Unknown {
   const vague = words.find((word) => word.vague !== undefined);
   if (vague !== undefined) return { unknown: `${vague.text} is not known before it runs` };
   const start = words.findIndex(isExpression);

@@ -1,5 +1,5 @@
 import { type Arguments, readArguments, type Unknown } from './flag-table.ts';
-import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
+import { type KnownCommand, type CommandReads, readKnown } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
 /**
@@ -7,21 +7,21 @@ import type { Word } from './lexer.ts';
  * run with a shadow repository through the shim in read-only-run/git-shim.ts, which must support every verb
  * too.
  */
-export function readGit(words: readonly Word[]): Reading | Unknown {
+export function readGit(words: readonly Word[]): CommandReads | Unknown {
   const [first, ...others] = words;
   if (first?.text === '-C') return readInDirectory(others);
   return readVerb(words, undefined);
 }
 
 /** `git -C directory …`: once, with a known directory. */
-function readInDirectory([directory, ...words]: readonly Word[]): Reading | Unknown {
+function readInDirectory([directory, ...words]: readonly Word[]): CommandReads | Unknown {
   const isPlain = directory !== undefined && directory.vague === undefined && directory.wild.length === 0;
   if (!isPlain || directory.text === '' || directory.text.startsWith('-'))
     return { unknown: 'where it leads is not known before it runs' };
   return readVerb(words, directory);
 }
 
-function readVerb(words: readonly Word[], from: Word | undefined): Reading | Unknown {
+function readVerb(words: readonly Word[], from: Word | undefined): CommandReads | Unknown {
   const [first, ...others] = words;
   // Of the options before the subcommand only these two are allowed; -c, --git-dir and --exec-path select what
   // runs.

@@ -1,5 +1,5 @@
 import type { Unknown } from './flag-table.ts';
-import type { Reading } from './known-command.ts';
+import type { CommandReads } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
 /**
@@ -10,7 +10,7 @@ const OPERATORS = new Set(
   '-e -f -d -r -w -x -s -L -h -b -c -p -S -z -n = == != -nt -ot -ef ! ( ) -a'.split(' '),
 );
 
-export function readTest(words: readonly Word[]): Reading | Unknown {
+export function readTest(words: readonly Word[]): CommandReads | Unknown {
   const unclear = words.find(({ vague, wild }) => vague !== undefined || wild.length > 0);
   if (unclear !== undefined) return { unknown: `${unclear.text} is not known before it runs` };
   const operator = words.find(({ text }) => /^-[A-Za-z]/.test(text) && !OPERATORS.has(text));

@@ -1,6 +1,6 @@
 import { basename, normalize } from 'node:path';
 import { looseWords } from './loose-words.ts';
-import { type FilesBelow, type Reading, literal } from './known-command.ts';
+import { type FilesBelow, type CommandReads, literal } from './known-command.ts';
 import { writtenFiles } from './known-writers.ts';
 import { readOnlyReading } from './read-only-commands.ts';
 import type { Word } from './lexer.ts';
@@ -82,7 +82,7 @@ function resolveDirectory(location: string, directory: string): readonly string[
 
 function toStep(
   simple: SimpleCommand,
-  reading: Reading | { unknown: string },
+  reading: CommandReads | { unknown: string },
   directories: readonly string[],
 ): Step {
   const words = withoutPrefixes(simple.words);

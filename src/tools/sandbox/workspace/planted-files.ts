@@ -19,7 +19,7 @@ import { regularFileText } from './regular-file.ts';
 import type { WorkspaceFindings, WorkspaceEntry } from './scan.ts';
 
 /** The files of a workspace before a command that other programs would run. */
-export interface Snapshot {
+export interface WorkspaceSnapshot {
   readonly notable: ReadonlyMap<string, WorkspaceEntry>;
   /** What each package.json runs. */
   readonly scripts: ReadonlyMap<string, string | undefined>;
@@ -38,7 +38,10 @@ export interface UndoneChanges {
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
 }
 
-export function takeSnapshot(found: readonly WorkspaceFindings[], absent: readonly string[]): Snapshot {
+export function takeSnapshot(
+  found: readonly WorkspaceFindings[],
+  absent: readonly string[],
+): WorkspaceSnapshot {
   const notable = new Map(found.flatMap((one) => [...one.notable]));
   const texts = [...notable.values()]
     .filter(({ type, links }) => type === 'startup-file' && links > 1)
@@ -59,7 +62,7 @@ export function takeSnapshot(found: readonly WorkspaceFindings[], absent: readon
  * something later. Must be called after every process of the command has ended.
  */
 export function undoPlanted(
-  before: Snapshot,
+  before: WorkspaceSnapshot,
   after: readonly WorkspaceFindings[],
   quarantine: string,
 ): UndoneChanges {

@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject } from '../../../../src/base/index.ts';
-import type { Answer } from '../../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../../src/sim/index.ts';
 import { type Program, programFixture } from '../program.ts';
 import type { RpcFixtureOptions } from '../fixture.ts';
 import { violations } from './strict-reader.ts';
 
 const OK = { parts: [{ text: 'ok' }] };
-const call = (name: string, args: object): Answer => ({ parts: [{ toolCall: { name, arguments: args } }] });
+const call = (name: string, args: object): SimAnswer => ({
+  parts: [{ toolCall: { name, arguments: args } }],
+});
 
 /** Plays a session, and validates every byte of the program's output as a strict client does. */
 async function read(
-  script: readonly Answer[],
+  script: readonly SimAnswer[],
   play: (client: Program) => Promise<unknown>,
   options: RpcFixtureOptions = {},
 ): Promise<readonly JsonObject[]> {
@@ -88,7 +90,7 @@ describe('a strict reader', () => {
   });
 
   it('accepts errors', async () => {
-    const stalled: Answer = { parts: [{ text: 'never done' }], fault: { kind: 'stall' } };
+    const stalled: SimAnswer = { parts: [{ text: 'never done' }], fault: { kind: 'stall' } };
     const lines = await read(
       [
         { parts: [{ text: 'ok' }], fault: { kind: '529', times: 1, retryAfterSeconds: 0 } },
@@ -118,7 +120,7 @@ describe('a strict reader', () => {
 
   it('accepts events that no command caused', async () => {
     const rules = [{ name: 'no-any', content: 'Never write any.', condition: [':\\s*any\\b'] }];
-    const tooLong: Answer = { parts: [], fault: { kind: 'context-too-long' } };
+    const tooLong: SimAnswer = { parts: [], fault: { kind: 'context-too-long' } };
     const lines = await read(
       [
         { parts: [{ text: `let x: any = 1; ${'more '.repeat(500)}` }], pace: { delayMs: 5 } },

@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Answer } from '../../../../src/sim/index.ts';
+import type { SimAnswer } from '../../../../src/sim/index.ts';
 import { SocketClient } from '../../../wire/web-socket-client.ts';
 import { type AgentFixture, agentFixture } from '../binary.ts';
 
@@ -29,7 +29,7 @@ export interface LimitedAgent {
 }
 
 export interface LimitedAgentOptions {
-  readonly script?: readonly Answer[];
+  readonly script?: readonly SimAnswer[];
   /** Writes the files that the configuration refers to, in its directory. */
   readonly prepare?: (directory: string) => void;
   readonly logLevel?: string;
