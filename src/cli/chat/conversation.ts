@@ -115,9 +115,9 @@ export class ChatConversation {
     const prints: Print[] = [];
     if (watched.type === 'snapshot') {
       // The events in between are no longer stored: the view is rebuilt from the snapshot.
-      const anew = viewFromSnapshot(watched.snapshot, location.me, now());
-      this.#view = anew.view;
-      prints.push({ type: 'text-end' }, GAP, ...anew.prints);
+      const restarted = viewFromSnapshot(watched.snapshot, location.me, now());
+      this.#view = restarted.view;
+      prints.push({ type: 'text-end' }, GAP, ...restarted.prints);
     } else
       for (const event of watched.batch.events) {
         const stepped = step(this.#view, event, now());

@@ -11,7 +11,7 @@ import { approvalWord } from './approval-word.ts';
 import { encodeApproval } from './encode.ts';
 
 export interface NewApproval {
-  /** A run or a session: clients put either here. */
+  /** The id of a run or of a session: clients send either. */
   readonly runId: string;
   readonly tool: string;
   readonly input: unknown;
@@ -24,7 +24,7 @@ export interface DecisionRequest {
   readonly comment: string | undefined;
 }
 
-/** The approvals of all sessions as this wire has them. */
+/** The approvals of all sessions, in the format of this protocol. */
 export class Approvals {
   readonly #host: Host;
   readonly #sessions: Sessions;
@@ -36,13 +36,13 @@ export class Approvals {
     this.#now = now;
   }
 
-  /** Those that wait, oldest first: of one session, or of all. */
+  /** Pending approvals, oldest first: of one session, or of all. */
   async pending(sessionId: string | undefined): Promise<readonly WireApproval[]> {
     const found = await this.#host.approvals.pending(({ id }) => (sessionId ?? id) === id);
     return (
       found
         .filter(({ approval }) => sessionId !== undefined || approval.podId === undefined)
-        // Another process that has the session open decides there.
+        // An approval of a session that another process has open is decided there.
         .filter(({ approval }) => approval.arguments !== undefined)
         .map(encodeApproval)
     );
@@ -51,14 +51,14 @@ export class Approvals {
   async get(wireId: string): Promise<WireApproval> {
     const found = await this.#find(wireId);
     if (found !== undefined) return encodeApproval(found);
-    // Twice: so do clients know it.
+    // The original daemon repeats the prefix, and its clients match this text.
     throw new PolypodError(
       'not-found',
       `failed to get approval: failed to get approval: approval not found: ${wireId}`,
     );
   }
 
-  /** What becomes of a decision is a result, not an error. */
+  /** A decision that was not accepted is reported in the result, not as an error. */
   async decide({ approvalId: wireId, decision, comment }: DecisionRequest): Promise<JsonObject> {
     const found = await this.#find(wireId);
     if (found === undefined) return failed(`failed to get approval: approval not found: ${wireId}`);
@@ -73,7 +73,7 @@ export class Approvals {
     }
   }
 
-  /** A question of a client's own. What the session allows beforehand is answered at once. */
+  /** Creates an approval for a call of the client itself. A call that the session's settings allow is approved at once. */
   async create({ runId, tool, input, callId }: NewApproval): Promise<string> {
     const row = await this.#sessionOf(runId, callId);
     const { approvalId = '' } = await this.#host
@@ -87,7 +87,7 @@ export class Approvals {
     return wireApprovalId(approvalId);
   }
 
-  /** Approves all that wait in a session. */
+  /** Approves all pending approvals of a session. */
   async approveAll({ id }: Row, comment: string): Promise<void> {
     for (const { approvalId } of this.#host.sessions.get(id)?.approvals ?? [])
       await this.#decide(approvalId, 'approve', comment, id);
@@ -107,7 +107,7 @@ export class Approvals {
     return this.#host.approvals.get(approvalIdIn(wireId));
   }
 
-  /** With the id of a call the value is a session's, else a run's; either is taken for both. */
+  /** Clients send a session id together with a call id, otherwise a run id. Both are accepted in either case. */
   async #sessionOf(id: string, callId: string | undefined): Promise<Row> {
     const row = await this.#sessions.find(
       ({ id: sessionId, lastRun, annotations }) =>

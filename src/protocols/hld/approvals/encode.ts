@@ -4,7 +4,7 @@ import { wireApprovalId } from '../sessions/identity.ts';
 import type { WireApproval } from '../wire.ts';
 import { approvalWord } from './approval-word.ts';
 
-/** The approval in the spelling of the wire. */
+/** Encodes an approval. */
 export function encodeApproval({ row, approval, settlement }: SessionApproval): WireApproval {
   const { approvalId, requestedAt, runId, callId, tool, arguments: args = '' } = approval;
   const input = tryParse(args);

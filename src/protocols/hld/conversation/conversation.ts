@@ -5,12 +5,12 @@ import { wholeSeconds } from '../sessions/session.ts';
 import type { ConversationEvent } from '../wire.ts';
 import { summaryRow, type TranscriptRow, transcriptRows } from './transcript-rows.ts';
 
-/** A conversation with all that came before it: the sessions that it goes on with, oldest first. */
+/** The conversation of a session, preceded by those of the sessions that it continues, oldest first. */
 export function wholeConversation(parts: readonly ConversationPart[]): readonly ConversationEvent[] {
   return parts.flatMap(rowsOf);
 }
 
-/** Only what was said in the session itself. */
+/** The conversation of the session itself, without the sessions that it continues. */
 export function ownConversation(parts: readonly ConversationPart[]): readonly ConversationEvent[] {
   return parts.slice(-1).flatMap(rowsOf);
 }

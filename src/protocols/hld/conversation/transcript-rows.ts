@@ -3,7 +3,7 @@ import type { ItemOf, Snapshot } from '../../../pod/index.ts';
 type Item = Snapshot['items'][number];
 type Content = ItemOf<'message'>['content'];
 
-/** One thing that was said, called or brought: a row of a conversation, and what subscribers are told of it. */
+/** A row of a conversation: a message, a thought, a call or a result. Subscribers receive the same fields. */
 export type TranscriptRow =
   | { readonly type: 'message'; readonly role: 'user' | 'assistant' | 'system'; readonly content: string }
   | { readonly type: 'thinking'; readonly content: string }
@@ -11,7 +11,7 @@ export type TranscriptRow =
   | { readonly type: 'tool_result'; readonly callId: string; readonly content: string }
   | { readonly type: 'system'; readonly subtype: string; readonly content: string };
 
-/** What an item of the conversation says here; what a provider did by itself has no row. */
+/** The rows of a conversation item. Actions of the provider itself have none. */
 export function transcriptRows(item: Item): readonly TranscriptRow[] {
   switch (item.type) {
     case 'message': {
@@ -43,12 +43,12 @@ const INTERRUPTION: TranscriptRow = {
   content: '[Request interrupted by user]',
 };
 
-/** What an answer that broke off said. The model is not sent it again, but people have seen it. */
+/** The text of an incomplete answer. It is not sent to the model again, but clients have received it. */
 export function transcriptRowsOfBroken(items: readonly Item[]): readonly TranscriptRow[] {
   return items.filter(({ type }) => type === 'message').flatMap(transcriptRows);
 }
 
-/** The text alone: images have no place on this wire. */
+/** Only the text: this protocol has no images. */
 export function textOf(content: Content): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

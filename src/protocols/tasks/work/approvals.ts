@@ -32,7 +32,7 @@ export class Approvals {
     this.#sessions = sessions;
   }
 
-  /** Those that are pending, the oldest first. */
+  /** Pending approvals, oldest first. */
   async list(key: KeyRecord, sessionId?: string): Promise<readonly ApprovalLine[]> {
     const only = sessionId === undefined ? undefined : this.#sessions.get(key, sessionId).id;
     const pending = await this.#host.approvals.pending(
@@ -67,7 +67,7 @@ export class Approvals {
   }
 }
 
-/** The approval in the spelling of the wire. */
+/** Encodes an approval. */
 function encodeApproval(approval: ApprovalRow, sessionId: string): ApprovalLine {
   const { approvalId, tool, title, requestedAt, deadline, arguments: json, reason } = approval;
   return {
