@@ -9,7 +9,8 @@ import { builtProgramFor, canBecomeOrdinaryUser, ORDINARY_USER } from '../ordina
 export const MAIN = resolve('dist/cli/main.js');
 
 export interface Finished {
-  readonly code: number | null;
+  /** The exit code, or the signal that ended it. */
+  readonly code: number | NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -58,6 +59,7 @@ export function start(
   let stdout = '';
   let stderr = '';
   let wake = (): void => {};
+  let end: Finished['code'] = null;
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
     wake();
@@ -67,7 +69,11 @@ export function start(
     wake();
   });
   const finished = new Promise<Finished>((settle) => {
-    child.on('close', (code) => settle({ code, stdout, stderr }));
+    child.on('close', (code, signal) => {
+      end = code ?? signal;
+      settle({ code: end, stdout, stderr });
+      wake();
+    });
   });
   return {
     child,
@@ -75,6 +81,7 @@ export function start(
     output: () => ({ stdout, stderr }),
     async waitForOutput(text) {
       while (!stdout.includes(text) && !stderr.includes(text)) {
+        if (end !== null) throw new Error(`ended with ${end} without "${text}": ${stdout}${stderr}`);
         await new Promise<void>((settle) => {
           wake = settle;
         });

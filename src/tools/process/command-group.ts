@@ -190,8 +190,12 @@ const ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done 2>/dev/null;
 async function removeGroup(group: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     attempt(() => writeFileSync(join(group, 'cgroup.kill'), '1'));
-    for (const pid of text(join(group, 'cgroup.procs')).split('\n').filter(Boolean))
-      attempt(() => process.kill(Number(pid), 'SIGKILL'));
+    // 0 stands for a process of a namespace that we cannot see; as a signal's target it would be our own group.
+    for (const pid of text(join(group, 'cgroup.procs'))
+      .split('\n')
+      .map(Number)
+      .filter((one) => one > 0))
+      attempt(() => process.kill(pid, 'SIGKILL'));
     attempt(() => rmdirSync(group));
     if (!existsSync(group)) return;
     await sleep(LOOK_MS);
