@@ -1,4 +1,4 @@
-/** The product at a glance: every provider, door and tool there is. */
+/** Every provider and every door. */
 import { PolypodError } from './base/index.ts';
 import { anthropic } from './llm/anthropic/index.ts';
 import { gemini } from './llm/gemini/index.ts';
