@@ -125,7 +125,7 @@ describe('a question for approval', () => {
     expect(updateApproval(question, { type: 'text', text: 'v' }, { width: 60, now: 1000 })).toEqual({
       state: question,
       answer: undefined,
-      needsAttention: true,
+      showsFullCall: true,
     });
   });
 

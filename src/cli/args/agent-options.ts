@@ -79,7 +79,7 @@ export async function readAgentRequest(values: AgentValues, context: CommandCont
   };
 }
 
-/** Rejects options that exclude each other; `goesOn` is the option that continues an earlier session. */
+/** Rejects options that exclude each other; `continuedBy` is the option that continues an earlier session. */
 export function refuseContradictions(
   values: Pick<AgentValues, 'offline' | 'model' | 'cwd' | 'name' | 'no-session'>,
   continuedBy: '--resume' | '--continue' | undefined,

@@ -155,12 +155,12 @@ function modelFor(
   { POLYPOD_MODEL: model = '' }: Environment,
 ): { readonly model?: string } {
   const { provider, model: given } = options;
-  const isGiven = provider !== undefined || given !== undefined || continuedBy(options);
+  const isGiven = provider !== undefined || given !== undefined || continuesSession(options);
   return isGiven || model === '' ? {} : { model };
 }
 
 /** Whether the options name an existing session. */
-function continuedBy({ resume, fork, isContinued }: RpcOptions): boolean {
+function continuesSession({ resume, fork, isContinued }: RpcOptions): boolean {
   return resume !== undefined || fork !== undefined || isContinued;
 }
 
@@ -190,7 +190,7 @@ async function composeSetup(options: RpcOptions, { env, stderr }: CommandContext
     apiKey === undefined
       ? allowed
       : await withKey(apiKey, { selection, models, env, dataPaths, config: allowed });
-  const isNew = !continuedBy(options);
+  const isNew = !continuesSession(options);
   return {
     env,
     dataPaths,

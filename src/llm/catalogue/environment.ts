@@ -14,7 +14,7 @@ export function vendorKey(vendor: Vendor, env: Environment): string | undefined 
   return undefined;
 }
 
-/** Trims and validates a key; undefined if it is blank. Errors contain `place`, never the value. */
+/** Trims and validates a key; undefined if it is blank. Errors contain `source`, never the value. */
 export function validateKey(text: string | undefined, source: string): string | undefined {
   const key = text?.trim() ?? '';
   if (key === '') return undefined;

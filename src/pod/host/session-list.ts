@@ -48,7 +48,7 @@ export class SessionList {
   }
 
   /**
-   * Calls back whenever a pod of this process changes its row. A client that then watches the pod after `told`, or a new pod
+   * Calls back whenever a pod of this process changes its row. A client that then watches the pod after `publishedSeq`, or a new pod
    * after 0, misses nothing, so a door need not watch pods in which nothing happens. Returns a function that stops the calls.
    */
   onChange(listener: (change: Change) => void): () => void {

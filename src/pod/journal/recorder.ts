@@ -69,7 +69,7 @@ export class Recorder {
     this.#entryIds = [...entryIds];
   }
 
-  /** Creates the entries for an event. `place` adds each to the tree, in order. */
+  /** Creates the entries for an event. `add` adds each to the tree, in order. */
   record(fact: PodFact, message: AgentMessage | undefined, add: (body: Body) => Entry): void {
     switch (fact.type) {
       case 'run-start': {

@@ -190,7 +190,7 @@ const ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done 2>/dev/null;
 async function removeGroup(group: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     attempt(() => writeFileSync(join(group, 'cgroup.kill'), '1'));
-    // 0 stands for a process of a namespace that we cannot see; as a signal's target it would be our own group.
+    // The kernel lists a process of a hidden namespace as 0, and a signal to 0 would end our own process group.
     for (const pid of text(join(group, 'cgroup.procs'))
       .split('\n')
       .map(Number)

@@ -51,7 +51,7 @@ export interface ApprovalUpdated {
   readonly state: ApprovalState;
   readonly answer: ApprovalAnswer | undefined;
   /** The user wants the complete call printed again. */
-  readonly needsAttention?: boolean;
+  readonly showsFullCall?: boolean;
 }
 
 /** A question can appear while a user types: a letter is an answer only after a pause of this length. */
@@ -105,7 +105,7 @@ function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated 
     case 'n':
       return open({ ...state, mode: 'commenting' });
     case 'v':
-      return { state, answer: undefined, needsAttention: true };
+      return { state, answer: undefined, showsFullCall: true };
     case 'e': {
       const json = JSON.stringify(state.question.arguments, undefined, 2);
       return open({ ...state, mode: 'editing', editor: insert(newEditor(), json) });

@@ -81,9 +81,9 @@ export class QuestionBox {
     const { approval, state: before } = this.#shown;
     const { approvalId } = approval;
     const context = { width: approvalWidth(before, columns), now };
-    const { state, answer, needsAttention } = updateApproval(before, key, context);
+    const { state, answer, showsFullCall } = updateApproval(before, key, context);
     this.#shown = answer === undefined ? { approval, state } : undefined;
-    if (needsAttention === true)
+    if (showsFullCall === true)
       return { prints: [{ type: 'question', approval, number: this.#numbers.of(approvalId) }] };
     if (answer === undefined) return { prints: [] };
     this.#postponed.add(approvalId);
