@@ -76,7 +76,7 @@ const ORDER: Readonly<Record<string, string>> = {
   'src/tools': 'text | process | files policy | search sandbox read-only-run',
   'src/tools/policy': 'shell | git',
   'src/tools/sandbox': 'workspace',
-  'src/wire': 'http unix | web-socket',
+  'src/wire': 'http unix',
 };
 
 /** Second entry points of a folder, for callers that need only a part of it: `polypod ls` needs no worker. */

@@ -15,7 +15,10 @@ export interface LogEntry {
 
 export type LogSink = (entry: LogEntry) => void;
 
-export type Log = Readonly<Record<LogLevel, (message: string, fields?: JsonObject) => void>>;
+/** Fields of an entry that are expensive to compute can be a function, which is called only if the entry is written. */
+export type Log = Readonly<
+  Record<LogLevel, (message: string, fields?: JsonObject | (() => JsonObject)) => void>
+>;
 
 export interface LogOptions {
   readonly sinks: readonly LogSink[];
@@ -29,7 +32,7 @@ export interface LogOptions {
 export function createLog({ sinks, level, redact, now = () => new Date() }: LogOptions): Log {
   const logAt =
     (entryLevel: LogLevel) =>
-    (message: string, fields: JsonObject = {}) => {
+    (message: string, fields: JsonObject | (() => JsonObject) = {}) => {
       if (LOG_LEVELS.indexOf(entryLevel) < LOG_LEVELS.indexOf(level())) return;
       const redactText = redact();
       const entry: LogEntry = {
@@ -37,7 +40,10 @@ export function createLog({ sinks, level, redact, now = () => new Date() }: LogO
         level: entryLevel,
         message: redactText(message),
         fields: Object.fromEntries(
-          Object.entries(fields).map(([key, value]) => [key, redacted(value, redactText)]),
+          Object.entries(typeof fields === 'function' ? fields() : fields).map(([key, value]) => [
+            key,
+            redacted(value, redactText),
+          ]),
         ),
       };
       for (const sink of sinks) sink(entry);

@@ -1,4 +1,4 @@
-/** Bytes to messages and back: lines, server-sent events, JSON-RPC, HTTP, WebSocket, Unix sockets. */
+/** Bytes to messages and back: lines, server-sent events, JSON-RPC, HTTP, Unix sockets. */
 export {
   CHALLENGE_HEADER,
   type Challenge,
@@ -21,19 +21,16 @@ export {
 export { isLoopbackUrl, loopbackTransport } from './http/loopback-transport.ts';
 export {
   HTTP_SERVER_LIMITS,
-  type HttpExchange,
   type HttpServer,
   type HttpServerLimits,
   type HttpServerOptions,
-  type HttpUpgrade,
   type RefusedConnection,
   serveHttp,
 } from './http/server.ts';
 export { containFailures } from './contain-failures.ts';
-export { BODY_LIMITS, type BodyLimits, unreadableMessage, readJsonBody } from './http/server-body.ts';
+export { type BodyLimits, parseJsonBody, unreadableMessage } from './http/server-body.ts';
 export { type GuardOptions, guardRequest, refuseDuplicates } from './http/server-guard.ts';
 export { type HttpRefusal, httpRefusal, httpRefusalFrom } from './http/server-refusal.ts';
-export { findRoute, type RouteAddress, type RouteMatch } from './http/server-routes.ts';
 export {
   answerRpc,
   NO_ID,
@@ -50,7 +47,6 @@ export { isLoopback, networkKey } from './http/network-address.ts';
 export { openFileLimit } from './unix/open-file-limit.ts';
 export { type Rate, RateTable, TokenBucket } from './http/rate-limit.ts';
 export { releaseHalfClosed } from './unix/release-half-closed.ts';
-export { parseTarget, type RequestTarget } from './http/request-target.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { type RefusedPeer, socketPeers } from './unix/socket-peers.ts';
 export {
@@ -59,10 +55,3 @@ export {
   MAX_SOCKET_PATH_BYTES,
   ensurePrivateDirectory,
 } from './unix/unix-socket.ts';
-export {
-  textFrame,
-  type WebSocketLimits,
-  WebSocketLink,
-  type WebSocketOptions,
-  webSocketHandshake,
-} from './web-socket/web-socket.ts';

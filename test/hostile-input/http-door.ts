@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv';
-import { openApi } from '../../src/protocols/tasks/http/openapi.ts';
+import { openApiDocument } from '../../src/protocols/tasks/http/openapi.ts';
 import { ROUTES } from '../../src/protocols/tasks/routes.ts';
 import { HttpConnection } from './connections.ts';
 import type { Door } from './doors.ts';
@@ -233,7 +233,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-const DOCUMENT = openApi(ROUTES, '0') as unknown as Document;
+const DOCUMENT = (await openApiDocument(ROUTES, '0')) as unknown as Document;
 const STATUSES: ReadonlySet<string> = new Set([
   ...Object.values(DOCUMENT.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }) => Object.keys(responses)),

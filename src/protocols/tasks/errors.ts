@@ -2,7 +2,6 @@ import {
   type ErrorCode,
   truncateErrorMessage,
   type PolypodError,
-  shape,
   withoutUndefined,
 } from '../../base/index.ts';
 import { type HttpRefusal, httpRefusal, httpRefusalFrom } from '../../wire/index.ts';
@@ -57,16 +56,5 @@ export function unknown(what: string): PolypodError {
 export function drainingError(): PolypodError {
   return httpRefusal(503, 'draining', 'the agent is stopping: try again later', {
     headers: { 'retry-after': '10' },
-  });
-}
-
-/** Parses a request body. Throws an error that names each invalid field. */
-export function readFields<T>(what: string, reader: shape.Shape<T>, value: unknown): T {
-  const problems: shape.Problem[] = [];
-  const read = reader.read(value, [], (problem) => problems.push(problem));
-  if (read !== undefined) return read;
-  const fields = problems.map(({ path, text }) => ({ field: path.join('.') || what, problem: text }));
-  throw httpRefusal(400, 'invalid_request', shape.problemsMessage(what, problems), {
-    details: { field: fields[0]?.field ?? what, fields },
   });
 }

@@ -1,4 +1,4 @@
-import { PolypodError, withoutUndefined } from '../../base/index.ts';
+import { type JsonObject, PolypodError, withoutUndefined } from '../../base/index.ts';
 import { Delegations } from '../../delegation/index.ts';
 import { type HttpServer, isLoopback, serveHttp } from '../../wire/index.ts';
 import { Approvals } from './work/approvals.ts';
@@ -6,7 +6,6 @@ import { delegatedWork } from './work/delegated-work.ts';
 import { Authenticator } from './http/authenticator.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { LiveStreams } from './http/live-streams.ts';
-import { openApi } from './http/openapi.ts';
 import { OwnedSessions } from './work/owned-sessions.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 import { AddressLimits } from './http/address-limits.ts';
@@ -14,8 +13,10 @@ import { clientAddress } from './http/client-address.ts';
 import { RequestAudit } from './http/request-audit.ts';
 import type { TasksContext } from './http/route.ts';
 import { ROUTES } from './routes.ts';
-import { type RequestContext, serveRequest } from './http/serve-request.ts';
+import { createApp, type TasksApp } from './http/app.ts';
+import type { RequestContext } from './http/request-checks.ts';
 import { serveSocket } from './stream/web-socket.ts';
+import { webSockets } from './stream/web-socket-link.ts';
 import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from './settings.ts';
 import { Tasks } from './work/tasks.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
@@ -39,6 +40,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   });
   await delegations.open();
   const refused = new RefusalCounts();
+  let document: Promise<JsonObject> | undefined;
   const context: TasksContext = {
     settings,
     limits,
@@ -48,7 +50,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     refused,
     tasks: new Tasks(settings, limits, { sessions, delegations, refused }),
     approvals: new Approvals(host, sessions),
-    document: openApi(ROUTES, settings.version),
+    document: () => (document ??= openApiFor(settings.version)),
   };
   ring?.onChange(() => {
     streams.endWhere(
@@ -60,7 +62,6 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const refusals = new AddressLimits(limits.unauthenticated, audit);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
   const requestContext: RequestContext = {
-    routes: ROUTES,
     guard,
     authenticator,
     refusals,
@@ -69,6 +70,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     log,
     caught,
     remoteOf: (request) => clientAddress(request, settings.behindProxy === true),
+    trust: ({ socket }, keyId) => server.trust(socket, keyId),
   };
   const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);
   const letGo = async (): Promise<void> => {
@@ -77,18 +79,29 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     sessions.close();
     await webhooks.close();
     refusals.close();
+    await app?.close();
   };
   let server: HttpServer;
+  let app: TasksApp;
   try {
+    app = await createApp(ROUTES, requestContext);
+    const socketParts = {
+      around: requestContext,
+      charge: app.charge,
+      accept: webSockets({
+        messageBytes: limits.body.bytes,
+        pingMs: limits.keepAliveMs,
+        ...limits.webSocket,
+      }),
+    };
     server = await serveHttp({
       host: address,
       port,
       ...withoutUndefined({ tls }),
       limits: limits.http,
-      handle: (exchange) => serveRequest(exchange, requestContext),
-      upgrade: (upgrade) => serveSocket(upgrade, requestContext),
+      handle: app.handle,
+      upgrade: (request, socket, head) => void serveSocket(request, socket, head, socketParts),
       onRefused: ({ remote, code: word }) => noteConnection(remote, word, requestContext),
-      onError: caught,
     });
   } catch (thrown) {
     await letGo();
@@ -109,6 +122,12 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
       await letGo();
     },
   };
+}
+
+/** Few clients request the document, so its generator is loaded for the first one. */
+async function openApiFor(version: string): Promise<JsonObject> {
+  const { openApiDocument } = await import('./http/openapi.ts');
+  return openApiDocument(ROUTES, version);
 }
 
 /** How long closing waits for the last event of the streams. */

@@ -1,46 +1,50 @@
+import { Type } from 'typebox';
 import { withoutUndefined } from '../../base/index.ts';
 import { httpRefusal } from '../../wire/index.ts';
-import { wrongField } from './errors.ts';
 import { CURSOR_PATTERN } from './stream/cursor.ts';
 import { createTicket, streamSession, streamTask } from './stream/event-streams.ts';
-import type { RouteCall, Parameter, RawReply, Route } from './http/route.ts';
+import { type RawReply, type Route, route } from './http/route.ts';
 import { sessionLine, sumOf, usageOf } from './work/session-lines.ts';
-import { readSubmit } from './work/submit-request.ts';
 import { agentName } from './settings.ts';
-import { STATUSES } from './work/task-status.ts';
 import { SESSION_EVENTS, TASK_EVENTS } from './http/ticket-request.ts';
-import type { TaskStatusReply } from './wire.ts';
+import { choice, STATUSES } from './wire.ts';
 
 const EVENTS: RawReply = {
   type: 'text/event-stream',
   about: 'Server-sent events: `data` is a line of the extended Pod Protocol, {"event", "data", "seq"}.',
 };
-const RESUME: Pick<Route, 'query' | 'headers'> = {
-  query: {
-    after: {
-      about: 'The number or id of the last event that was received.',
-      schema: { type: 'string', pattern: CURSOR_PATTERN },
-    },
-  },
-  headers: {
-    'Last-Event-ID': {
-      about: 'The same, as a browser sends it when it reconnects.',
-      schema: { type: 'string', pattern: `^$|${CURSOR_PATTERN}` },
-    },
-  },
+const RESUME = {
+  query: Type.Object({
+    after: Type.Optional(
+      Type.String({
+        description: 'A number of an event, such as 12 or 12.1: the last one that was received.',
+        pattern: CURSOR_PATTERN,
+      }),
+    ),
+  }),
+  headers: Type.Object({
+    'last-event-id': Type.Optional(
+      Type.String({
+        description: 'A number of an event, such as 12 or 12.1: as a browser sends it when it reconnects.',
+        pattern: `^$|${CURSOR_PATTERN}`,
+      }),
+    ),
+  }),
 };
-const LONGEST_KEY = 200;
-const MOST_LISTED = 1_000;
 const USUALLY_LISTED = 100;
-const LIMIT: Parameter = {
-  about: 'The maximum number of results.',
-  schema: { type: 'integer', minimum: 1, maximum: MOST_LISTED, default: USUALLY_LISTED },
-};
-const OF_SESSION: Parameter = { about: 'Only those of this session.', schema: { type: 'string' } };
+const LIMIT = Type.Optional(
+  Type.Integer({
+    description: 'The maximum number of results.',
+    minimum: 1,
+    maximum: 1_000,
+    default: USUALLY_LISTED,
+  }),
+);
+const OF_SESSION = Type.Optional(Type.String({ description: 'Only those of this session.' }));
 
 /** All endpoints. */
 export const ROUTES: readonly Route[] = [
-  {
+  route({
     method: 'POST',
     path: '/submit_task',
     operationId: 'submitTask',
@@ -48,30 +52,39 @@ export const ROUTES: readonly Route[] = [
     summary: 'Submits a task. Tasks of one session run in order.',
     scope: 'submit',
     body: 'SubmitRequest',
-    headers: {
-      'Idempotency-Key': {
-        about: 'Repeating a task with the same key submits it once.',
-        schema: { type: 'string', minLength: 1, maxLength: LONGEST_KEY },
-      },
-    },
+    headers: Type.Object({
+      'idempotency-key': Type.Optional(
+        Type.String({
+          description: 'Text of at most 200 characters: repeating a task with the same key submits it once.',
+          minLength: 1,
+          maxLength: 200,
+        }),
+      ),
+    }),
     reply: 'SubmitReply',
-    answer: async (call, { tasks }) => {
-      const reply = await tasks.submit(call.key, readSubmit(call.body), idempotencyKey(call));
+    answer: async ({ key, body, headers }, { tasks }) => {
+      const idempotencyKey = headers['idempotency-key'];
+      const reply = await tasks.submit(
+        key,
+        body,
+        typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
+      );
       return { json: reply, audit: { target: reply.taskId, result: reply.status } };
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/tasks/{taskId}/status',
     operationId: 'getTaskStatus',
     summary: 'The status of a task, and its result.',
     scope: 'read',
     reply: 'TaskStatus',
-    answer: async ({ key, params }, { tasks }) => ({
-      json: await tasks.status(key, params.get('taskId') ?? ''),
-    }),
-  },
-  {
+    answer: ({ key, id }, { tasks }) => {
+      const ended = tasks.endedStatus(key, id);
+      return ended === undefined ? tasks.status(key, id).then((json) => ({ json })) : { json: ended };
+    },
+  }),
+  route({
     method: 'GET',
     path: TASK_EVENTS,
     operationId: 'streamTaskEvents',
@@ -82,8 +95,8 @@ export const ROUTES: readonly Route[] = [
     ...RESUME,
     reply: EVENTS,
     answer: streamTask,
-  },
-  {
+  }),
+  route({
     method: 'POST',
     path: '/tasks/{taskId}/cancel',
     operationId: 'cancelTask',
@@ -91,57 +104,54 @@ export const ROUTES: readonly Route[] = [
     summary: 'Removes a task from the queue, or cancels its run.',
     scope: 'submit',
     reply: 'TaskStatus',
-    answer: async ({ key, params }, { tasks }) => {
-      const taskId = params.get('taskId') ?? '';
-      return { json: await tasks.cancel(key, taskId), audit: { target: taskId } };
-    },
-  },
-  {
+    answer: async ({ key, id }, { tasks }) => ({
+      json: await tasks.cancel(key, id),
+      audit: { target: id },
+    }),
+  }),
+  route({
     method: 'GET',
     path: '/tasks',
     operationId: 'listTasks',
     summary: 'The last tasks of each session, newest first.',
     scope: 'read',
-    query: {
+    query: Type.Object({
       sessionId: OF_SESSION,
-      status: { about: 'Only those with this status.', schema: { type: 'string', enum: STATUSES } },
+      status: Type.Optional(choice(STATUSES, 'Only those with this status.')),
       limit: LIMIT,
-    },
+    }),
     reply: 'TaskList',
     answer: async ({ key, query }, { tasks }) => {
-      const [sessionId, status] = [query.get('sessionId'), statusIn(query)];
-      const all = await tasks.list(key, {
-        ...(sessionId !== null && { sessionId }),
-        ...withoutUndefined({ status }),
-      });
-      return { json: { tasks: all.slice(0, limitIn(query)) } };
+      const { sessionId, status, limit = USUALLY_LISTED } = query;
+      const all = await tasks.list(key, withoutUndefined({ sessionId, status }));
+      return { json: { tasks: all.slice(0, limit) } };
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/sessions',
     operationId: 'listSessions',
     summary: 'Sessions, most recently used first.',
     scope: 'read',
-    query: { limit: LIMIT },
+    query: Type.Object({ limit: LIMIT }),
     reply: 'SessionList',
-    answer: async ({ key, query }, { sessions }) => {
-      const rows = (await sessions.list(key)).slice(0, limitIn(query));
+    answer: async ({ key, query: { limit = USUALLY_LISTED } }, { sessions }) => {
+      const rows = (await sessions.list(key)).slice(0, limit);
       return { json: { sessions: rows.map((row) => sessionLine(key, row, sessions)) } };
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/sessions/{sessionId}',
     operationId: 'getSession',
     summary: 'One session.',
     scope: 'read',
     reply: 'Session',
-    answer: async ({ key, params }, { sessions }) => ({
-      json: sessionLine(key, sessions.get(key, params.get('sessionId') ?? ''), sessions),
+    answer: async ({ key, id }, { sessions }) => ({
+      json: sessionLine(key, sessions.get(key, id), sessions),
     }),
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: SESSION_EVENTS,
     operationId: 'streamSessionEvents',
@@ -152,8 +162,8 @@ export const ROUTES: readonly Route[] = [
     ...RESUME,
     reply: EVENTS,
     answer: streamSession,
-  },
-  {
+  }),
+  route({
     method: 'POST',
     path: '/stream_tickets',
     operationId: 'createStreamTicket',
@@ -163,20 +173,20 @@ export const ROUTES: readonly Route[] = [
     body: 'TicketRequest',
     reply: 'StreamTicket',
     answer: createTicket,
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/approvals',
     operationId: 'listApprovals',
     summary: 'Pending approvals.',
     scope: 'read',
-    query: { sessionId: OF_SESSION },
+    query: Type.Object({ sessionId: OF_SESSION }),
     reply: 'ApprovalList',
     answer: async ({ key, query }, { approvals }) => ({
-      json: { approvals: await approvals.list(key, query.get('sessionId') ?? undefined) },
+      json: { approvals: await approvals.list(key, query.sessionId) },
     }),
-  },
-  {
+  }),
+  route({
     method: 'POST',
     path: '/approvals/{approvalId}/decide',
     operationId: 'decideApproval',
@@ -185,16 +195,15 @@ export const ROUTES: readonly Route[] = [
     scope: 'approve',
     body: 'Decision',
     reply: 'Decided',
-    answer: async ({ key, params, body }, { approvals }) => {
-      const approvalId = params.get('approvalId') ?? '';
+    answer: async ({ key, id: approvalId, body }, { approvals }) => {
       const decision = await approvals.decide(key, approvalId, body);
       return {
         json: { approvalId, decision },
         audit: { target: approvalId, result: decision },
       };
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/usage',
     operationId: 'getUsage',
@@ -206,8 +215,8 @@ export const ROUTES: readonly Route[] = [
       const each = rows.map((row) => ({ sessionId: sessions.nameFor(key, row), usage: usageOf(row) }));
       return { json: { total: sumOf(each.map(({ usage }) => usage)), sessions: each } };
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/status',
     operationId: 'getAgentStatus',
@@ -228,8 +237,8 @@ export const ROUTES: readonly Route[] = [
         },
       };
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/health',
     operationId: 'getHealth',
@@ -241,8 +250,8 @@ export const ROUTES: readonly Route[] = [
     answer: async (_, { settings }) => ({
       json: { status: settings.isDraining?.() === true ? 'draining' : 'ok' },
     }),
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/metrics',
     operationId: 'getMetrics',
@@ -263,17 +272,17 @@ export const ROUTES: readonly Route[] = [
       const text = `${daemon}${own}${refused.metric('polypod_tasks_refused_total')}`;
       return { text, type: 'text/plain; version=0.0.4; charset=utf-8' };
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/openapi.json',
     operationId: 'getOpenApi',
     summary: 'This document.',
     scope: 'read',
     reply: 'Document',
-    answer: async (_, { document }) => ({ json: document }),
-  },
-  {
+    answer: async (_, { document }) => ({ json: await document() }),
+  }),
+  route({
     method: 'GET',
     path: '/ws',
     operationId: 'openWebSocket',
@@ -287,27 +296,5 @@ export const ROUTES: readonly Route[] = [
         headers: { upgrade: 'websocket' },
       });
     },
-  },
+  }),
 ];
-
-function idempotencyKey({ headers }: RouteCall): string | undefined {
-  const key = headers['idempotency-key'];
-  if (key === undefined) return undefined;
-  if (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY) return key;
-  throw wrongField('Idempotency-Key', `must be text of at most ${LONGEST_KEY} characters`);
-}
-
-function statusIn(query: URLSearchParams): TaskStatusReply['status'] | undefined {
-  const text = query.get('status');
-  if (text === null) return undefined;
-  const status = STATUSES.find((word) => word === text);
-  if (status !== undefined) return status;
-  throw wrongField('status', `must be one of ${STATUSES.join(', ')}, not "${text}"`);
-}
-
-function limitIn(query: URLSearchParams): number {
-  const text = query.get('limit');
-  if (text === null) return USUALLY_LISTED;
-  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_LISTED) return Number(text);
-  throw wrongField('limit', `must be a number from 1 to ${MOST_LISTED}`);
-}

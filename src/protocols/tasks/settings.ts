@@ -1,7 +1,7 @@
 import type { Audit } from '../../audit/index.ts';
 import type { JsonObject, Log } from '../../base/index.ts';
 import type { Host, ModelChoice, PermissionMode, Pod, PodEvent, Snapshot } from '../../pod/index.ts';
-import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
+import type { BodyLimits, HttpServerLimits, Rate } from '../../wire/index.ts';
 import type { EnvironmentKey } from './keys/key-ring.ts';
 import type { StreamLine } from './wire.ts';
 
@@ -25,6 +25,29 @@ export interface WebhookLimits {
   /** The maximum number of pending messages. Further ones are dropped and logged. */
   readonly waiting: number;
 }
+
+export interface WebSocketLimits {
+  /** Maximum bytes and frames of one message. */
+  readonly messageBytes: number;
+  readonly messageFrames: number;
+  /** How long one message may take to arrive. */
+  readonly messageMs: number;
+  /** Rate of messages, pings and pongs. */
+  readonly frames: Rate;
+  /** The ping interval. A client that has sent nothing until the next ping is disconnected. */
+  readonly pingMs: number;
+  /** After this many pings without progress of our output, the client is disconnected. */
+  readonly stalledPings: number;
+}
+
+export const WEB_SOCKET_LIMITS: WebSocketLimits = {
+  messageBytes: 1024 * 1024,
+  messageFrames: 1_024,
+  messageMs: 30_000,
+  frames: { perMinute: 12_000, burst: 2_000 },
+  pingMs: 15_000,
+  stalledPings: 4,
+};
 
 /** What the process passes to the door. */
 export interface TasksSettings {

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { WebSocket, type WebSocketOptions } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 import type { JsonObject } from '../../../src/base/index.ts';
 
 export interface WsMessage {
@@ -22,8 +22,8 @@ export class WsClient {
   #isOver = false;
   #asked = 0;
 
-  constructor(url: string, protocols: readonly string[], options: WebSocketOptions = {}) {
-    this.socket = new WebSocket(`${url.replace(/^http/, 'ws')}/ws`, protocols, options);
+  constructor(url: string, protocols: readonly string[], options: ClientOptions = {}) {
+    this.socket = new WebSocket(`${url.replace(/^http/, 'ws')}/ws`, [...protocols], options);
     onTestFinished(() => this.socket.terminate());
     this.socket.on('message', (bytes: Buffer) => {
       this.received.push(JSON.parse(bytes.toString()) as WsMessage);

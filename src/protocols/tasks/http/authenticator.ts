@@ -1,26 +1,24 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type PolypodError } from '../../../base/index.ts';
-import { httpRefusal, networkKey, RateTable, type RequestTarget } from '../../../wire/index.ts';
+import type { JsonObject, PolypodError } from '../../../base/index.ts';
+import { httpRefusal, networkKey, RateTable } from '../../../wire/index.ts';
 import { allows, type KeyRecord, type KeyPermission } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { TasksLimits } from '../settings.ts';
 import { StreamTickets, type TicketTarget } from './stream-tickets.ts';
 
-/** Authenticates requests: checks the key, its rate and its permission. */
+/** Authenticates requests by their key or ticket. */
 export class Authenticator {
   readonly #ring: KeyRing | undefined;
-  readonly #rates: RateTable;
   readonly #wrong: RateTable;
   readonly tickets: StreamTickets;
 
   /** Without a key ring, all requests are accepted. */
   constructor(
     ring: KeyRing | undefined,
-    { rate, wrongKeys, ticketMs }: Pick<TasksLimits, 'rate' | 'wrongKeys' | 'ticketMs'>,
+    { wrongKeys, ticketMs }: Pick<TasksLimits, 'wrongKeys' | 'ticketMs'>,
   ) {
     this.#ring = ring;
     this.tickets = new StreamTickets((key) => this.isGood(key), ticketMs);
-    this.#rates = new RateTable(rate);
     this.#wrong = new RateTable(wrongKeys);
   }
 
@@ -72,12 +70,6 @@ export class Authenticator {
   isGood(key: KeyRecord): boolean {
     return this.#ring === undefined || this.#ring.isGood(key);
   }
-
-  /** Counts one request or message of a key. Throws if it exceeds the key's rate. */
-  charge(key: KeyRecord): void {
-    const wait = this.#rates.take(key.id);
-    if (wait > 0) throw tooMany('too many requests with this key', wait);
-  }
 }
 
 function unauthorized(message: string): PolypodError {
@@ -124,11 +116,11 @@ function keysIn(headers: IncomingHttpHeaders): readonly string[] {
 }
 
 /** Refuses a key in the URL, even next to a valid one: proxies and histories store URLs, so that key is exposed. */
-export function refuseKeyInAddress({ pathname, searchParams }: RequestTarget): void {
+export function refuseKeyInAddress(url: string, query: JsonObject): void {
   const hasKey =
-    pathname.includes(KEY_PREFIX) ||
-    [...searchParams].some(
-      ([name, value]) => KEY_NAMES.has(name.toLowerCase()) || value.includes(KEY_PREFIX),
+    url.includes(KEY_PREFIX) ||
+    Object.entries(query).some(
+      ([name, value]) => KEY_NAMES.has(name.toLowerCase()) || String(value).includes(KEY_PREFIX),
     );
   if (hasKey)
     throw httpRefusal(
@@ -140,6 +132,10 @@ export function refuseKeyInAddress({ pathname, searchParams }: RequestTarget): v
 
 export function tooManyFailedAttempts(seconds: number): PolypodError {
   return tooMany('too many requests without a valid key from this address', seconds);
+}
+
+export function tooManyRequests(seconds: number): PolypodError {
+  return tooMany('too many requests with this key', seconds);
 }
 
 function tooMany(why: string, seconds: number): PolypodError {

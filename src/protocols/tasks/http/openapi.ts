@@ -1,24 +1,55 @@
-import { type JsonObject, withoutUndefined } from '../../../base/index.ts';
-import type { Parameter, RawReply, Route } from './route.ts';
+import swagger from '@fastify/swagger';
+import Fastify from 'fastify';
+import { type JsonObject, objectOf } from '../../../base/index.ts';
+import { routeUrl } from './route-path.ts';
+import { fastifySchema } from './route-schema.ts';
+import type { Route } from './route.ts';
 import { SCHEMAS } from './schemas.ts';
 
-/** Generates the OpenAPI 3.1 document from the routes. */
-export function openApi(routes: readonly Route[], version: string): JsonObject {
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Polypod tasks',
-      version,
-      summary: 'Submit tasks to an agent, and follow them live.',
-      license: { name: 'MIT', identifier: 'MIT' },
+/** Generates the OpenAPI 3.1 document from the schemas of the routes. */
+export async function openApiDocument(routes: readonly Route[], version: string): Promise<JsonObject> {
+  const app = Fastify();
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Polypod tasks',
+        version,
+        summary: 'Submit tasks to an agent, and follow them live.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      // Relative to this document: behind a proxy, the public name is unknown.
+      servers: [{ url: '/', description: 'The agent that serves this document.' }],
     },
-    // Relative to this document: behind a proxy, the public name is unknown.
-    servers: [{ url: '/', description: 'The agent that serves this document.' }],
-    paths,
+    refResolver: { buildLocalReference: ({ $id }) => (typeof $id === 'string' ? $id : '') },
+  });
+  // It only describes: the compilers are not needed.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  for (const [name, schema] of Object.entries(SCHEMAS)) app.addSchema({ ...schema, $id: name });
+  for (const route of routes)
+    app.route({
+      method: route.method,
+      url: routeUrl(route.path),
+      schema: fastifySchema(route),
+      handler: () => {},
+    });
+  await app.ready();
+  const document = objectOf(app.swagger());
+  await app.close();
+  return completed(document, new Map(routes.map((route) => [route.operationId, route])));
+}
+
+/** Adds the errors and the security of each operation. */
+function completed(document: JsonObject, byId: ReadonlyMap<string, Route>): JsonObject {
+  const { schemas } = objectOf(document.components);
+  return {
+    ...document,
+    paths: mapValues(objectOf(document.paths), (methods) =>
+      mapValues(objectOf(methods), (operation) => completedOperation(objectOf(operation), byId)),
+    ),
     components: {
-      schemas: SCHEMAS,
+      schemas: mapValues(objectOf(schemas), withoutId),
       responses: Object.fromEntries(
         Object.entries(REFUSALS).map(([status, about]) => [`Refused${status}`, refusal(status, about)]),
       ),
@@ -27,27 +58,17 @@ export function openApi(routes: readonly Route[], version: string): JsonObject {
   };
 }
 
-function operation(route: Route): JsonObject {
-  const { operationId, summary, path, body, query = {}, headers = {} } = route;
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => parameter('path', name, IN_PATH));
-  const parameters = [
-    ...inPath,
-    ...Object.entries(query).map(([name, one]) => parameter('query', name, one)),
-    ...Object.entries(headers).map(([name, one]) => parameter('header', name, one)),
-  ];
+function completedOperation(operation: JsonObject, byId: ReadonlyMap<string, Route>): JsonObject {
+  const route = byId.get(String(operation.operationId));
+  if (route === undefined) return operation;
+  const { requestBody } = operation;
   return {
-    operationId,
-    summary,
-    ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: {
-        description: 'At most 1 MiB, and 32 levels deep.',
-        required: true,
-        content: { 'application/json': { schema: reference(body) } },
-      },
+    ...operation,
+    ...(requestBody !== undefined && {
+      requestBody: { description: 'At most 1 MiB, and 32 levels deep.', ...objectOf(requestBody) },
     }),
     responses: {
-      ...success(route),
+      ...objectOf(operation.responses),
       ...Object.fromEntries(
         refusalsOf(route).map((status) => [status, { $ref: `#/components/responses/Refused${status}` }]),
       ),
@@ -56,20 +77,13 @@ function operation(route: Route): JsonObject {
   };
 }
 
-function success({ reply }: Route): JsonObject {
-  if (typeof reply === 'string')
-    return { 200: { description: 'Done.', content: { 'application/json': { schema: reference(reply) } } } };
-  return rawSuccess(reply);
+function withoutId(schema: unknown): JsonObject {
+  const { $id: _, title: _title, ...rest } = objectOf(schema);
+  return rest;
 }
 
-function rawSuccess({ type, about }: RawReply): JsonObject {
-  if (type === 'websocket') return { 101: { description: about } };
-  const ok = { description: about, content: { [type]: { schema: { type: 'string' } } } };
-  if (type === 'text/plain') return { 200: ok };
-  return {
-    200: ok,
-    204: { description: 'The client has received the last event: a browser stops reconnecting.' },
-  };
+function mapValues(object: JsonObject, map: (value: unknown) => JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
 }
 
 function refusalsOf({ body, refusals = [] }: Route): readonly number[] {
@@ -85,33 +99,13 @@ function securityOf({ scope, alsoAllows }: Route): readonly JsonObject[] {
   ];
 }
 
-function parameter(
-  location: 'path' | 'query' | 'header',
-  name: string,
-  { about, schema }: Parameter,
-): JsonObject {
-  return {
-    in: location,
-    name,
-    required: location === 'path',
-    schema,
-    ...(about !== '' && { description: about }),
-  };
-}
-
-const IN_PATH: Parameter = { about: '', schema: { type: 'string', minLength: 1 } };
-
 function refusal(status: string, description: string): JsonObject {
-  const headers = status === '429' || status === '503' ? { 'Retry-After': RETRY_AFTER } : undefined;
+  const headers = status === '429' || status === '503' ? { headers: { 'Retry-After': RETRY_AFTER } } : {};
   return {
     description,
-    ...withoutUndefined({ headers }),
-    content: { 'application/json': { schema: reference('Error') } },
+    ...headers,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   };
-}
-
-function reference(name: string): JsonObject {
-  return { $ref: `#/components/schemas/${name}` };
 }
 
 const RETRY_AFTER: JsonObject = {

@@ -35,7 +35,8 @@ export class KeyRing {
   readonly #uses: KeyUses | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #mark = '';
-  #hasLooked = false;
+  /** When the file was last checked. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws when the file cannot be read. */
   constructor(options: KeyRingOptions) {
@@ -148,13 +149,11 @@ export class KeyRing {
     this.#listeners.clear();
   }
 
-  /** Checks the file once for all requests that arrived in the same turn of the event loop: none of them was sent after the check. */
+  /** Checks the file once for all requests of a millisecond: a revocation takes effect at once, and a burst of requests stays cheap. */
   #look(): void {
-    if (this.#hasLooked) return;
-    this.#hasLooked = true;
-    setImmediate(() => {
-      this.#hasLooked = false;
-    });
+    const now = performance.now();
+    if (now - this.#lookedAt < LOOK_MS) return;
+    this.#lookedAt = now;
     this.#refresh();
   }
 }
@@ -173,6 +172,8 @@ function markOf(file: string): string {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
 }
+
+const LOOK_MS = 1;
 
 /** The maximum delay of `setTimeout`. */
 const LONGEST_TIMER = 2 ** 31 - 1;

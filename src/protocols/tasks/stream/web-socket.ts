@@ -1,36 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Type } from 'typebox';
 import {
   asPolypodError,
   isObject,
   type JsonObject,
   objectOf,
   readMessage,
-  shape,
   stringOf,
   withoutUndefined,
 } from '../../../base/index.ts';
 import {
   containFailures,
-  guardRequest,
   httpRefusal,
-  type HttpUpgrade,
-  unreadableMessage,
   type Rate,
-  refuseDuplicates,
-  textFrame,
   TokenBucket,
-  WebSocketLink,
-  webSocketHandshake,
+  unreadableMessage,
 } from '../../../wire/index.ts';
 import { type LineBatch, type StreamCursor, readCursor } from './cursor.ts';
-import { refuseKeyInAddress, requirePermission, tooManyFailedAttempts } from '../http/authenticator.ts';
-import { readFields, wireError, wrongField } from '../errors.ts';
+import { refuseKeyInAddress, requirePermission } from '../http/authenticator.ts';
+import { wireError, wrongField } from '../errors.ts';
 import type { KeyRecord, KeyPermission } from '../keys/key.ts';
 import { oncePer } from './once-per.ts';
 import { openResumableStream, whyClosed } from './resumable-stream.ts';
+import {
+  authenticate,
+  checkHeaders,
+  clean,
+  clientRequestId,
+  noPath,
+  refuseFailedAttempts,
+  type RequestContext,
+} from '../http/request-checks.ts';
+import { isPath } from '../http/route-path.ts';
 import type { TasksContext } from '../http/route.ts';
-import { clean, type RequestContext, noPath } from '../http/serve-request.ts';
+import { readerFor } from '../http/validation.ts';
 import { ENDED } from './sse-stream.ts';
-import { ignoringUnknownKeys, readSubmit } from '../work/submit-request.ts';
+import type { AcceptWebSocket, WebSocketLink, WebSocketOptions } from './web-socket-link.ts';
+import { ApprovalParams, Decision, SubmitRequest, SubscribeParams, TaskParams } from '../wire.ts';
 
 /** A message from a client: `{method, params?, request_id?}`. Responses carry the same `request_id`. */
 type Method = (params: JsonObject, session: SocketSession) => Promise<object>;
@@ -40,8 +48,8 @@ interface SocketSession {
   readonly key: KeyRecord;
   readonly context: TasksContext;
   readonly link: WebSocketLink;
-  /** Counts a message against the key's rate. Throws if it exceeds the rate. */
-  readonly charge: () => void;
+  /** Counts a message against the key's rate. Rejects if it exceeds the rate. */
+  readonly charge: () => Promise<void>;
   readonly gone: AbortSignal;
   /** By session. A second subscription to a session replaces the first. */
   readonly listening: Map<string, AbortController>;
@@ -55,32 +63,47 @@ interface SocketSession {
 }
 
 /** Upgrades a connection, or refuses it like any other request. */
-export async function serveSocket(upgrade: HttpUpgrade, requestContext: RequestContext): Promise<void> {
-  const { request, socket, requestId, clientRequestId, url } = upgrade;
-  const { authenticator, refusals, audit, context } = requestContext;
-  const action = clean(`GET ${url?.pathname ?? request.url}`);
-  const remote = requestContext.remoteOf(request);
+export async function serveSocket(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  parts: SocketParts,
+): Promise<void> {
+  const { around, charge, accept } = parts;
+  const { refusals, audit, context } = around;
+  const requestId = randomUUID();
+  const url = request.url ?? '';
+  const pathname = url.replace(/\?.*$/s, '');
+  const action = clean(`GET ${isPath(url) ? pathname : url}`);
+  const remote = around.remoteOf(request);
   let key: KeyRecord | undefined;
+  const note = (policyResult: string): void =>
+    audit?.write({
+      requestId,
+      clientRequestId: clientRequestId(request),
+      remote,
+      actor: key?.owner,
+      keyId: key?.id,
+      action,
+      policyResult,
+    });
   try {
-    const wait = refusals.wait(remote);
-    if (wait > 0 && authenticator.find(request.headers) === undefined) throw tooManyFailedAttempts(wait);
-    if (url === undefined) throw noPath();
-    refuseDuplicates(request.rawHeaders);
-    guardRequest(request.headers, requestContext.guard);
-    key = authenticator.enter(request.headers, remote);
-    upgrade.trust(key.id);
-    authenticator.charge(key);
-    refuseKeyInAddress(url);
+    refuseFailedAttempts(around, remote, request);
+    if (!isPath(url)) throw noPath();
+    checkHeaders(request, around);
+    key = authenticate(request, around, remote);
+    await charge(key);
+    refuseKeyInAddress(url, queryOf(url));
     requirePermission(key, 'read');
     if (request.method !== 'GET') throw wrongField('method', 'must be GET for a WebSocket');
-    if (url.pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
-    const answer = webSocketHandshake(
-      request.headers,
-      subprotocolFor(request.headers['sec-websocket-protocol']),
-    );
-    open(upgrade, key, requestContext, answer);
-    const [actor, keyId] = [key.owner, key.id];
-    audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: 'allowed' });
+    if (pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
+    refuseOtherVersion(request.headers);
+    const session = { key, requestId, remote, ...parts };
+    // The client may have disconnected while its key was checked.
+    if (socket.destroyed) return;
+    containFailures(socket, around.caught);
+    accept(request, socket, head, (link) => openSession(link, session));
+    note('allowed');
   } catch (thrown) {
     const { status, code: word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
     context.refused.add(word);
@@ -96,33 +119,58 @@ export async function serveSocket(upgrade: HttpUpgrade, requestContext: RequestC
     ];
     socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
     if (key === undefined) refusals.count(remote);
-    const [actor, keyId] = [key?.owner, key?.id];
     if (status === 429) refusals.drop(remote, key?.id);
-    else audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: word });
+    else note(word);
   }
 }
 
-function open(
-  { socket, head, requestId, request }: HttpUpgrade,
-  key: KeyRecord,
-  { context, log, audit, remoteOf, authenticator, refusals, caught }: RequestContext,
-  answer: string,
+/** What the door passes to each WebSocket. */
+export interface SocketParts {
+  readonly around: RequestContext;
+  /** Counts one message of a key. Rejects if it exceeds the key's rate. */
+  readonly charge: (key: KeyRecord) => Promise<void>;
+  readonly accept: AcceptWebSocket;
+}
+
+/** The library would answer without the headers of every response. */
+function refuseOtherVersion(headers: IncomingHttpHeaders): void {
+  const isOne =
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    headers['sec-websocket-version'] === '13' &&
+    /^[A-Za-z0-9+/]{22}==$/.test(headers['sec-websocket-key'] ?? '');
+  if (!isOne)
+    throw httpRefusal(426, 'upgrade_required', 'this endpoint requires WebSocket version 13', {
+      headers: { upgrade: 'websocket', 'sec-websocket-version': '13' },
+    });
+}
+
+function queryOf(url: string): JsonObject {
+  return Object.fromEntries(new URLSearchParams(url.replace(/^[^?]*/, '')));
+}
+
+function openSession(
+  connect: (options: WebSocketOptions) => WebSocketLink,
+  {
+    key,
+    requestId,
+    remote,
+    around,
+    charge,
+  }: SocketParts & {
+    readonly key: KeyRecord;
+    readonly requestId: string;
+    readonly remote: string;
+  },
 ): void {
+  const { context, log, audit, refusals, caught } = around;
   const gone = new AbortController();
-  const forget = context.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
-  containFailures(socket, caught);
-  socket.write(answer);
   // Messages of a client are handled in order, one after the other.
   let turn: Promise<void> = Promise.resolve();
   let waiting = 0;
   let waitingCharacters = 0;
   const refused = new TokenBucket(REFUSED_MESSAGES);
-  const link: WebSocketLink = new WebSocketLink(socket, head, {
-    limits: {
-      messageBytes: context.limits.body.bytes,
-      pingMs: context.limits.keepAliveMs,
-      ...context.limits.webSocket,
-    },
+  let forget = (): void => {};
+  const link = connect({
     onText: (text) => {
       waiting += 1;
       waitingCharacters += text.length;
@@ -149,9 +197,9 @@ function open(
     key,
     context,
     link,
-    charge: () => {
+    charge: async () => {
       try {
-        authenticator.charge(key);
+        await charge(key);
       } catch (thrown) {
         // A client that ignores refusals is disconnected.
         if (refused.take() > 0) link.close(RATE_LIMITED, asPolypodError(thrown).message);
@@ -160,12 +208,12 @@ function open(
     },
     gone: gone.signal,
     listening: new Map(),
-    drop: () => refusals.drop(remoteOf(request), key.id),
-    note: (method, params, policyResult, clientRequestId) =>
+    drop: () => refusals.drop(remote, key.id),
+    note: (method, params, policyResult, clientId) =>
       audit?.write({
         requestId,
-        clientRequestId: clientRequestId === undefined ? undefined : textOf(clientRequestId),
-        remote: remoteOf(request),
+        clientRequestId: clientId === undefined ? undefined : textOf(clientId),
+        remote,
         actor: key.owner,
         keyId: key.id,
         action: `WS ${method}`,
@@ -184,6 +232,11 @@ function open(
       session.send({ event: 'error', data: body.error, ...marks });
     },
   };
+  try {
+    forget = context.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
+  } catch (thrown) {
+    link.close(RATE_LIMITED, asPolypodError(thrown).message);
+  }
 }
 
 async function answerText(text: string, session: SocketSession): Promise<void> {
@@ -192,7 +245,7 @@ async function answerText(text: string, session: SocketSession): Promise<void> {
   const { method, params } = objectOf(message);
   const requestId = isRequestId(objectOf(message).request_id) ? objectOf(message).request_id : undefined;
   try {
-    session.charge();
+    await session.charge();
     if ('problem' in read) throw unreadableMessage('the message', read);
     if (!isObject(message)) throw httpRefusal(400, 'invalid_request', 'the message must be a JSON object');
     if (message.request_id !== requestId)
@@ -201,7 +254,7 @@ async function answerText(text: string, session: SocketSession): Promise<void> {
     if (scope === undefined || answer === undefined)
       throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
     requirePermission(session.key, scope);
-    const data = await answer(readFields('params', shape.anyObject, params ?? {}), session);
+    const data = await answer(objectOf(readParams(params ?? {})), session);
     session.send({ event: 'accepted', data, ...marked(requestId) });
     if (scope !== 'read')
       session.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
@@ -219,20 +272,12 @@ function isRequestId(id: unknown): boolean {
   return typeof id === 'string' ? id.length <= LONGEST_REQUEST_ID : Number.isFinite(id);
 }
 
-/** A number, or the id of a line. */
-const CURSOR: shape.Shape<string> = {
-  schema: { type: ['string', 'integer'] },
-  read: (value, path, report) => {
-    if (typeof value === 'string' || typeof value === 'number') return String(value);
-    report({ path, at: 'value', text: 'must be a number of an event, such as 12 or "12.1"' });
-    return undefined;
-  },
-};
-
-const SUBSCRIBE = ignoringUnknownKeys(shape.fields({ sessionId: shape.text() }, { after: CURSOR }));
-
-const TASK = ignoringUnknownKeys(shape.fields({ taskId: shape.text() }, {}));
-const APPROVAL = ignoringUnknownKeys(shape.fields({ approvalId: shape.text() }, {}));
+const readParams = readerFor('params', Type.Object({}));
+const readSubscribe = readerFor('params', SubscribeParams);
+const readTask = readerFor('params', TaskParams);
+const readApproval = readerFor('params', ApprovalParams);
+const readSubmit = readerFor('the task', SubmitRequest);
+const readDecision = readerFor('the decision', Decision);
 
 const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
   [
@@ -240,9 +285,9 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
     [
       'read',
       async (params, session) => {
-        const { sessionId, after } = readFields('params', SUBSCRIBE, params);
+        const { sessionId, after } = readSubscribe(params);
         const row = session.context.sessions.get(session.key, sessionId);
-        const from = after === undefined ? undefined : readCursor(after, 'after');
+        const from = after === undefined ? undefined : readCursor(String(after), 'after');
         listen(sessionId, row.id, from, session);
         return { sessionId };
       },
@@ -253,7 +298,7 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
     [
       'read',
       async (params, { listening }) => {
-        const { sessionId } = readFields('params', SUBSCRIBE, params);
+        const { sessionId } = readSubscribe(params);
         listening.get(sessionId)?.abort();
         return { sessionId };
       },
@@ -262,27 +307,22 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
   ['prompt', ['submit', (params, { context, key }) => context.tasks.submit(key, readSubmit(params))]],
   [
     'status',
-    [
-      'read',
-      async (params, { context, key }) =>
-        context.tasks.status(key, readFields('params', TASK, params).taskId),
-    ],
+    ['read', async (params, { context, key }) => context.tasks.status(key, readTask(params).taskId)],
   ],
   [
     'cancel',
-    [
-      'submit',
-      async (params, { context, key }) =>
-        context.tasks.cancel(key, readFields('params', TASK, params).taskId),
-    ],
+    ['submit', async (params, { context, key }) => context.tasks.cancel(key, readTask(params).taskId)],
   ],
   [
     'decide',
     [
       'approve',
       async (params, { context, key }) => {
-        const { approvalId } = readFields('params', APPROVAL, params);
-        return { approvalId, decision: await context.approvals.decide(key, approvalId, params) };
+        const { approvalId } = readApproval(params);
+        return {
+          approvalId,
+          decision: await context.approvals.decide(key, approvalId, readDecision(params)),
+        };
       },
     ],
   ],
@@ -306,7 +346,7 @@ function listen(
     const { events, take } = openResumableStream(context, { podId, from }, signal);
     for await (const projected of events) {
       if (signal.aborted) return;
-      link.sendFrames(framesOf(take(projected).batch, sessionId));
+      link.send(...messagesOf(take(projected).batch, sessionId));
       if (link.pending > context.limits.unreadBytes) await link.drained();
     }
     if (!signal.aborted)
@@ -320,29 +360,18 @@ function listen(
 }
 
 /** All clients that use the same name for the session are sent the same bytes. */
-function framesOf(batch: LineBatch, sessionId: string): Buffer {
-  const byName = framesByName(batch);
+function messagesOf(batch: LineBatch, sessionId: string): readonly Buffer[] {
+  const byName = messagesByName(batch);
   const known = byName.get(sessionId);
   if (known !== undefined) return known;
-  const frames = Buffer.concat(
-    batch.map(({ line, id }) =>
-      textFrame(JSON.stringify({ ...line, session_id: sessionId, ...withoutUndefined({ id }) })),
-    ),
+  const messages = batch.map(({ line, id }) =>
+    Buffer.from(JSON.stringify({ ...line, session_id: sessionId, ...withoutUndefined({ id }) })),
   );
-  byName.set(sessionId, frames);
-  return frames;
+  byName.set(sessionId, messages);
+  return messages;
 }
 
-const framesByName = oncePer((_: LineBatch) => new Map<string, Buffer>());
-
-/**
- * Selects our subprotocol if it was offered, otherwise none: an offer may contain a key, which is never sent back. Browsers and the `ws`
- * package then fail if they offered anything, so a key must be offered together with `polypod`.
- */
-function subprotocolFor(offered: string | undefined): string | undefined {
-  const names = offered?.split(',').map((name) => name.trim()) ?? [];
-  return names.find((name) => name === 'polypod');
-}
+const messagesByName = oncePer((_: LineBatch) => new Map<string, readonly Buffer[]>());
 
 /** The request id for the audit log; anything but a text or a number is replaced by its type. */
 function textOf(requestId: unknown): string {

@@ -1,26 +1,11 @@
-import { shape, withoutUndefined } from '../../../base/index.ts';
-import { type ApprovalRow, DECISIONS, type Host, REMEMBER_OPTIONS, type Row } from '../../../pod/index.ts';
-import { readFields, unknown } from '../errors.ts';
+import { withoutUndefined } from '../../../base/index.ts';
+import type { ApprovalRow, Host, Row } from '../../../pod/index.ts';
+import { unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import { limitOf, refuseOtherDirectory } from '../permit.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
-import { ignoringUnknownKeys } from './submit-request.ts';
 import { callerFor } from './tasks.ts';
-import { filledText } from '../text-fields.ts';
-import type { ApprovalLine } from '../wire.ts';
-
-/** The body of `POST /approvals/{approvalId}/decide`. */
-export const DECISION = ignoringUnknownKeys(
-  shape.fields(
-    { decision: shape.choice(DECISIONS) },
-    {
-      comment: shape.anyText,
-      updatedArguments: filledText,
-      remember: shape.choice(REMEMBER_OPTIONS),
-      sessionId: filledText,
-    },
-  ),
-);
+import type { ApprovalLine, Decision } from '../wire.ts';
 
 /** The approvals in the sessions that a key may use. */
 export class Approvals {
@@ -46,18 +31,18 @@ export class Approvals {
     return [...lines.values()];
   }
 
-  async decide(key: KeyRecord, approvalId: string, body: unknown): Promise<'approve' | 'deny'> {
-    const { sessionId, ...decision } = readFields('the decision', DECISION, body);
+  async decide(key: KeyRecord, approvalId: string, given: Decision): Promise<Decision['decision']> {
+    const { sessionId, decision, comment, updatedArguments, remember } = given;
     const row =
       sessionId === undefined ? await this.#rowOf(key, approvalId) : this.#sessions.get(key, sessionId);
     await refuseOtherDirectory(key, row);
     const limit = limitOf(key);
     await this.#host.approvals.decide(
-      { approvalId, ...decision, ...withoutUndefined({ limit }) },
+      { approvalId, decision, ...withoutUndefined({ comment, updatedArguments, remember, limit }) },
       callerFor(key),
       row.id,
     );
-    return decision.decision;
+    return decision;
   }
 
   async #rowOf(key: KeyRecord, approvalId: string): Promise<Row> {

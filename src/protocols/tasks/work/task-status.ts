@@ -65,10 +65,6 @@ export const STATUS: Readonly<Record<TaskState, TaskStatusReply['status']>> = {
   limited: 'failed',
 };
 
-export const STATES: readonly string[] = Object.keys(STATUS);
-
-export const STATUSES: readonly TaskStatusReply['status'][] = [...new Set(Object.values(STATUS))];
-
 /** Whether the task has ended. */
 export function isOver(state: TaskState): boolean {
   return STATUS[state] === 'completed' || STATUS[state] === 'failed';

@@ -141,11 +141,16 @@ export class Tasks {
     return this.#host.history.task(podId, taskId);
   }
 
-  async status(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
+  /** The status of a task that has ended, if it was requested before: clients poll it, and it does not change. */
+  endedStatus(key: KeyRecord, taskId: string): TaskStatusReply | undefined {
     const known = this.#over.get(taskId);
-    const knownRow = known && this.#sessions.pod(key, readTaskId(taskId)?.podId ?? '');
-    if (known !== undefined && knownRow !== undefined)
-      return { ...known, sessionId: this.#sessions.nameFor(key, knownRow) };
+    const row = known && this.#sessions.pod(key, readTaskId(taskId)?.podId ?? '');
+    return known && row && { ...known, sessionId: this.#sessions.nameFor(key, row) };
+  }
+
+  async status(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
+    const ended = this.endedStatus(key, taskId);
+    if (ended !== undefined) return ended;
     const found = await this.find(key, taskId);
     const { row, state, taskType } = found;
     const history = found.history ?? (state === 'pending' ? undefined : await this.history(row.id, taskId));

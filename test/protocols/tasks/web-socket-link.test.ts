@@ -1,31 +1,38 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { serveHttp, type WebSocketLimits, WebSocketLink, webSocketHandshake } from '../../src/wire/index.ts';
-import { FrameReader } from '../../src/wire/web-socket/frames.ts';
-import { clientFrame, SocketClient } from './web-socket-client.ts';
+import type { WebSocketLimits } from '../../../src/protocols/tasks/settings.ts';
+import { type WebSocketLink, webSockets } from '../../../src/protocols/tasks/stream/web-socket-link.ts';
+import { serveHttp } from '../../../src/wire/index.ts';
+import { clientFrame, SocketClient } from '../../wire/web-socket-client.ts';
 
-/** A server that echoes everything. */
-async function echo(limits: Partial<WebSocketLimits> = {}): Promise<string> {
+interface Served {
+  readonly url: string;
+  readonly links: readonly WebSocketLink[];
+}
+
+/** A server of WebSockets. */
+async function serve(
+  onText: (text: string, link: WebSocketLink) => void,
+  limits: Partial<WebSocketLimits> = {},
+): Promise<Served> {
+  const links: WebSocketLink[] = [];
+  const accept = webSockets(limits);
   const server = await serveHttp({
     host: '127.0.0.1',
     port: 0,
-    handle: async ({ response }) => {
-      response.end();
-    },
-    upgrade: async ({ request, socket, head }) => {
-      socket.write(webSocketHandshake(request.headers, undefined));
-      const link: WebSocketLink = new WebSocketLink(socket, head, {
-        onText: (text) => link.send(text),
-        onClose: () => {},
-        limits,
-      });
-    },
+    handle: (_, response) => void response.end(),
+    upgrade: (request, socket, head) =>
+      accept(request, socket, head, (connect) => {
+        const link: WebSocketLink = connect({ onText: (text) => onText(text, link), onClose: () => {} });
+        links.push(link);
+      }),
   });
   onTestFinished(() => server.close());
-  return server.url;
+  return { url: server.url, links };
 }
 
 async function client(limits?: Partial<WebSocketLimits>): Promise<SocketClient> {
-  const opened = new SocketClient(await echo(limits));
+  const { url } = await serve((text, link) => link.send(text), limits);
+  const opened = new SocketClient(url);
   await opened.upgraded();
   return opened;
 }
@@ -103,40 +110,41 @@ describe('a web socket', () => {
   });
 });
 
-describe('the frame reader', () => {
-  it('reads a frame of one mebibyte byte by byte in linear time', () => {
-    const reader = new FrameReader(1024 * 1024);
+describe('a message', () => {
+  it('of one mebibyte can arrive byte by byte', async () => {
+    const link = await client();
+    link.socket.setNoDelay(true);
     const bytes = clientFrame(1, 'x'.repeat(1024 * 1024));
-    let frames = 0;
-    for (let at = 0; at < bytes.length; at += 1) frames += reader.push(bytes.subarray(at, at + 1)).length;
-    expect(frames).toBe(1);
-    expect(reader.isInFrame).toBe(false);
+    // The kernel joins most of the pieces.
+    for (let at = 0; at < bytes.length; at += 64) link.socket.write(bytes.subarray(at, at + 64));
+    expect((await link.until(() => link.texts[0])).length).toBe(1024 * 1024);
+  });
+
+  it('that is not complete in time closes the connection, also between its fragments and after a complete one', async () => {
+    for (const bytes of [
+      clientFrame(1, 'unfinished', { isLast: false }),
+      Buffer.concat([clientFrame(1, 'complete'), clientFrame(1, 'x', { size: 100 })]),
+      clientFrame(1, 'x').subarray(0, 1),
+      clientFrame(1, 'x').subarray(0, 2),
+      clientFrame(1, 'x').subarray(0, 6),
+    ]) {
+      const link = await client({ messageMs: 50 });
+      link.socket.write(bytes);
+      await link.closed;
+      expect([link.closeCode, link.closeReason]).toEqual([1008, 'a message took too long to arrive']);
+    }
   });
 });
 
 describe('a web socket whose client does not read', () => {
   it('answers only the latest ping', async () => {
     const frames = { perMinute: 1_000_000, burst: 1_000_000 };
-    const server = await serveHttp({
-      host: '127.0.0.1',
-      port: 0,
-      handle: async ({ response }) => {
-        response.end();
-      },
-      upgrade: async ({ request, socket, head }) => {
-        socket.write(webSocketHandshake(request.headers, undefined));
-        links.push(
-          new WebSocketLink(socket, head, { onText: finish, onClose: () => {}, limits: { frames } }),
-        );
-      },
-    });
-    onTestFinished(() => server.close());
-    const links: WebSocketLink[] = [];
     let finish = (): void => {};
     const allRead = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const client = new SocketClient(server.url);
+    const { url, links } = await serve(() => finish(), { frames });
+    const client = new SocketClient(url);
     await client.upgraded();
     client.socket.pause();
     const pings = Buffer.concat(Array.from({ length: 1_000 }, () => clientFrame(9, 'x'.repeat(125))));
