@@ -26,7 +26,7 @@ export { isPrintableLine } from './printable-line.ts';
 export { isReaderTooSlow, ReaderTooSlowError } from './reader-too-slow-error.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';
-export { schemaProblems } from './schema-problems.ts';
+export { schemaError, schemaProblems, validateValue } from './json-schema/schema-problems.ts';
 export { settlesWithin } from './settles-within.ts';
 export { uuidv7, uuidv7Time } from './uuid.ts';
 import * as shape from './shape.ts';

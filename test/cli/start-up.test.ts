@@ -57,3 +57,9 @@ test('polypod ls does not load the store: it reads one file', () => {
 test('the check detects eager imports: polypod run needs providers and the store', () => {
   expect(foldersLoadedWith('src/cli/commands/run/run.ts')).toEqual(expect.arrayContaining(['llm', 'store']));
 });
+
+test('no command loads the JSON Schema library at its start: the validator thread does', () => {
+  const loaded = chunks.filter((chunk) => chunk.type === 'chunk');
+  expect(loaded.filter(({ code }) => code.includes('ajv/dist/2020.js'))).toHaveLength(1);
+  expect(loaded.flatMap(({ imports }) => imports).filter((name) => name.startsWith('ajv'))).toEqual([]);
+});
