@@ -1,4 +1,11 @@
-import { isObject, type JsonObject, objectOf, PolypodError, schemaProblems } from '../base/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  objectOf,
+  PolypodError,
+  schemaError,
+  schemaProblems,
+} from '../base/index.ts';
 import {
   errorOutput,
   invalidArguments,
@@ -21,13 +28,17 @@ export function createTool(tool: ExtensionTool | PiTool, context: ExtensionConte
       `the tool ${name} needs a description and a JSON Schema as parameters`,
     );
   const run = createRunner(tool, context);
+  const schema = { type: 'object', ...parameters };
+  const invalid = schemaError(schema);
+  if (invalid !== undefined)
+    throw new PolypodError('bad-request', `the JSON Schema of the tool ${name} cannot be used: ${invalid}`);
   return {
     name,
     description,
     parameters,
     parallel: false,
     prepare: (input) => {
-      const problems = schemaProblems(input, { type: 'object', ...parameters });
+      const problems = schemaProblems(input, schema);
       if (problems.length > 0) return { invalid: invalidArguments(name, problems, input) };
       return {
         access: [{ type: 'foreign', readOnly: false }],

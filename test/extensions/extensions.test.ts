@@ -91,6 +91,30 @@ describe('a tool of an extension', () => {
     ]);
     expect(extensions.tools.map(({ name }) => name)).toEqual(['add']);
   });
+
+  it('is rejected with an invalid schema', async () => {
+    const { failures } = await load(ADD.replace("type: 'number' }, b", "type: 'numeric' }, b"));
+    expect(failures).toEqual([
+      [
+        'extension-0.mjs',
+        'load',
+        expect.stringMatching(
+          /^the JSON Schema of the tool add cannot be used: properties\.a\.type: must be one of /,
+        ),
+      ],
+    ]);
+  });
+
+  it('is validated with all keywords of JSON Schema', async () => {
+    const { extensions } = await load(
+      ADD.replace('required', "anyOf: [{ required: ['a'] }, { required: ['b'] }], x"),
+    );
+    expect(await call(extensions.tools[0], {})).toEqual({
+      invalid: expect.stringContaining(
+        'arguments: must match one of the alternatives: a: is missing, or b: is missing',
+      ) as unknown,
+    });
+  });
 });
 
 describe('a hook of an extension', () => {

@@ -187,6 +187,34 @@ describe('tools of a client', () => {
     ).rejects.toThrow('no call');
   });
 
+  it('are rejected with an invalid schema, when they are offered', async () => {
+    const { host, cwd } = await hostFixture([]);
+    const pod = await host.create({ cwd });
+    const parameters = { type: 'object', properties: { at: { type: 'string', pattern: '(' } } };
+    const set = { clientTools: [tool, { ...tool, name: 'find', parameters }] };
+    await expect(pod.handle({ type: 'configure', set }, ADA)).rejects.toMatchObject({
+      code: 'bad-request',
+      message: expect.stringMatching(
+        /^the JSON Schema of the tool "find" cannot be used: Invalid regular expression/,
+      ) as unknown,
+    });
+    expect((await pod.snapshot()).settings.clientTools).toEqual([]);
+  });
+
+  it('are not called with arguments that take too long to check', async () => {
+    const parameters = { type: 'object', properties: { at: { pattern: '^(a+)+$' } } };
+    const { host, cwd } = await hostFixture([
+      calls('look', { at: `${'a'.repeat(40)}!` }),
+      textAnswer('seen'),
+    ]);
+    const pod = await host.create({
+      cwd,
+      settings: { clientTools: [{ ...tool, parameters }], mode: 'full-access' },
+    });
+    await prompted(pod, 'go');
+    expect((await texts(pod))[2]).toContain('arguments: cannot be checked: the check takes longer than 1 s');
+  });
+
   it('are cancelled with the run', async () => {
     const { host, cwd } = await hostFixture([calls('look', {}), textAnswer('x')]);
     const pod = await host.create({ cwd, settings: { clientTools: [tool], mode: 'full-access' } });

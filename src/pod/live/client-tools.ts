@@ -1,4 +1,4 @@
-import { onAbort, PolypodError, schemaProblems, withoutUndefined } from '../../base/index.ts';
+import { onAbort, PolypodError, schemaError, schemaProblems, withoutUndefined } from '../../base/index.ts';
 import { errorOutput, invalidArguments, type Tool, type ToolOutput } from '../../tools/index.ts';
 import type { PodCommandOf } from '../command.ts';
 import type { PodFact } from '../event.ts';
@@ -78,6 +78,27 @@ interface Waiting {
   readonly finish: (output: ToolOutput) => void;
   readonly update: (text: string) => void;
 }
+
+/** Throws `bad-request` for a tool whose JSON Schema cannot be used. */
+export function requireValidSchemas(tools: readonly ClientTool[]): void {
+  const deadline = performance.now() + CHECK_LIMIT_MS;
+  for (const { name, parameters } of tools) {
+    const invalid = schemaError(parameters);
+    if (invalid !== undefined)
+      throw new PolypodError(
+        'bad-request',
+        `the JSON Schema of the tool "${name}" cannot be used: ${invalid}`,
+      );
+    if (performance.now() > deadline)
+      throw new PolypodError(
+        'bad-request',
+        `the JSON Schemas of ${tools.length} tools take longer than ${CHECK_LIMIT_MS / 1000} s to check: offer fewer tools or simpler schemas`,
+      );
+  }
+}
+
+/** For all tools of a command. The event loop waits for it: later commands of the client must find the tools. */
+const CHECK_LIMIT_MS = 5_000;
 
 function unknownCall(callId: string): PolypodError {
   return new PolypodError('not-found', `no call ${callId} waits for a result: it may have been cancelled`);

@@ -1,5 +1,6 @@
 import { PolypodError } from '../../../base/index.ts';
 import { changed } from '../../settings.ts';
+import { requireValidSchemas } from '../client-tools.ts';
 import { accept, type Handler, type PodParts } from './parts.ts';
 
 export const decide: Handler<'decide'> = async (command, caller, recordReceipt, pod) => {
@@ -24,7 +25,7 @@ export const ask: Handler<'ask'> = async (command, _, recordReceipt, pod) => {
   return { approvalId };
 };
 
-/** Looks up a model before it is selected: an unavailable model is rejected here, not in the next run. */
+/** Checks a model and client tools before they are set: what is unusable is rejected here, not in the next run. */
 export const configure: Handler<'configure'> = async (
   { set = {}, clear },
   { by, door },
@@ -33,6 +34,7 @@ export const configure: Handler<'configure'> = async (
 ) => {
   const { view, setup, runner, agent } = pod;
   if (set.model !== undefined) await agent.model(set.model);
+  requireValidSchemas(set.clientTools ?? []);
   const settings = changed(view.settings, set, clear);
   pod.publish({ fact: { type: 'settings', settings, by, door }, recorded: recordReceipt({}) });
   runner.refill();

@@ -141,6 +141,10 @@ describeOnEach((openFixture) => {
       ],
       [[{ name: 'a', description: 'd' }], 'Host tool "a" must provide a JSON Schema object'],
       [[{ name: 'a', description: 'd', parameters: [] }], 'Host tool "a" must provide a JSON Schema object'],
+      [
+        [{ ...ECHO, parameters: { properties: { message: { $ref: '#/$defs/message' } } } }],
+        'the JSON Schema of the tool "echo_host" cannot be used: $ref: cannot resolve "#/$defs/message": references can only refer to the schema itself',
+      ],
       [[ECHO, ECHO], 'RPC host tool names must be unique'],
       [[{ ...ECHO, name: 'bash' }], 'RPC host tool "bash" conflicts with an existing tool'],
     ])('is validated: %j', async (tools, error) => {
