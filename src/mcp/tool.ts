@@ -1,13 +1,13 @@
-import { isObject, type JsonObject } from '../base/index.ts';
-import type { Tool } from '../tools/index.ts';
+import { isObject, type JsonObject, validateValue } from '../base/index.ts';
+import { invalidArguments, type Tool } from '../tools/index.ts';
 import { truncate, oneLine } from './shorten.ts';
 import type { McpServer } from './server.ts';
 import type { ListedTool } from './tools/tool-listing.ts';
 import { argumentsSchema } from './tools/tool-schema.ts';
 
 /**
- * Wraps a server's tool as one of ours. The server validates the arguments; its annotations are hints, not
- * guarantees.
+ * Wraps a server's tool as one of ours. The arguments are validated before anybody is asked to approve the call. If the
+ * server's schema is invalid, only the server validates them. Its annotations are hints, not guarantees.
  */
 export function mcpTool(name: string, server: McpServer, listed: ListedTool): Tool {
   const { description, inputSchema, readOnly } = listed;
@@ -22,6 +22,9 @@ export function mcpTool(name: string, server: McpServer, listed: ListedTool): To
     prepare: (value) => {
       const input = value ?? {};
       if (!isObject(input)) return { invalid: `The arguments of ${name} must be a JSON object.` };
+      const check = validateValue(input, inputSchema);
+      if ('problems' in check && check.problems.length > 0)
+        return { invalid: invalidArguments(name, check.problems, input) };
       return {
         access: [{ type: 'foreign', readOnly }],
         title: callTitle(server.spec.name, listed.name, input),

@@ -112,9 +112,15 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
   });
 
   test('reports errors', async () => {
-    const wrong = await call('mcp__everything__get-sum', { a: 'two' });
+    const wrong = await call('mcp__everything__get-resource-reference', { resourceId: 1.5 });
     expect(wrong.isError).toBe(true);
-    expect(outputText(wrong)).toContain('Invalid arguments');
+    expect(outputText(wrong)).toContain('Invalid resourceId: 1.5');
+  });
+
+  test('is not called with invalid arguments', async () => {
+    const problems =
+      /Validation failed for tool "mcp__everything__get-sum":\n {2}- b: is missing\n {2}- a: must be number\n/;
+    await expect(call('mcp__everything__get-sum', { a: 'two' })).rejects.toThrow(problems);
   });
 
   test('is notified of a cancelled call, and continues', async () => {

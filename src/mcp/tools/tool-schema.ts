@@ -3,7 +3,7 @@ import { arrayOf, isObject, type JsonObject, objectOf } from '../../base/index.t
 /**
  * Converts a server's argument schema to a form that every provider accepts: an object at the top without
  * `anyOf` and the like, because some providers reject the whole request otherwise. The alternatives remain as
- * optional properties; the server validates the arguments itself.
+ * optional properties; calls are validated against the server's own schema.
  */
 export function argumentsSchema(schema: unknown): JsonObject {
   const source = objectOf(schema);
