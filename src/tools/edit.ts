@@ -81,7 +81,7 @@ async function editAt(
   const result = applyEdits(before.text, listEdits(input));
   if (result.type === 'failed') return errorOutput(`${path} was not changed: ${result.why}`);
   await replace(before.byteOrderMark ? `\ufeff${result.text}` : result.text);
-  const diff = createDiff(path, before.text, result.text);
+  const diff = await createDiff(path, before.text, result.text);
   const replaced = formatCount(result.replaced, 'replacement');
   const summary = `Edited ${path}: ${replaced}, +${diff.added} -${diff.removed}`;
   return textOutput(summary, `${summary}.`, { ...diffDetails(diff), replaced: result.replaced });

@@ -52,7 +52,7 @@ async function writeAt({ before, replace }: FileTarget, { path, content }: Input
     );
   await replace(content);
   const created = before.type === 'nothing';
-  const diff = comparison(path, before, content);
+  const diff = await comparison(path, before, content);
   const summary = created ? `Created ${path} (${lines})` : `Updated ${path} (${lines}${changeText(diff)})`;
   return textOutput(summary, `${summary}.`, { created, ...(diff === undefined ? {} : diffDetails(diff)) });
 }
@@ -63,10 +63,10 @@ const REFUSALS: { readonly [type in ExistingFile['type']]?: (path: string) => st
 };
 
 /** Returns undefined if the previous content cannot be compared. */
-function comparison(path: string, before: ExistingFile, content: string): Diff | undefined {
+async function comparison(path: string, before: ExistingFile, content: string): Promise<Diff | undefined> {
   if (content.length > MAX_COMPARED_BYTES) return undefined;
-  if (before.type === 'nothing') return createDiff(path, undefined, content);
-  return before.type === 'text' ? createDiff(path, before.text, content) : undefined;
+  if (before.type === 'nothing') return await createDiff(path, undefined, content);
+  return before.type === 'text' ? await createDiff(path, before.text, content) : undefined;
 }
 
 function changeText(diff: Diff | undefined): string {

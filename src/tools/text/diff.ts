@@ -1,4 +1,4 @@
-import { changedLines, type LineChanges } from './line-changes.ts';
+import type { StructuredPatchHunk } from 'diff';
 
 /** The difference of two texts. */
 export interface Diff {
@@ -8,14 +8,28 @@ export interface Diff {
   readonly removed: number;
 }
 
-/** `before` is undefined for a new file. */
-export function createDiff(path: string, before: string | undefined, after: string): Diff {
-  const [old, now] = [splitLines(before ?? ''), splitLines(after)];
-  const changes = changedLines(old, now);
-  const hunks = createHunks(changes).map((hunk) => hunkText(hunk, old, now, changes));
+/**
+ * Computes the shortest diff. Texts with more changes than the bound are compared by common start and end only:
+ * still correct, but longer. `before` is undefined for a new file.
+ */
+export async function createDiff(
+  path: string,
+  before: string | undefined,
+  after: string,
+  maxChanges = MAX_CHANGES,
+): Promise<Diff> {
+  // Loaded on demand: no other command needs it, and it takes 15 ms.
+  const { structuredPatch } = await import('diff');
+  const options = { context: CONTEXT, maxEditLength: maxChanges };
+  const patch = structuredPatch('', '', before ?? '', after, undefined, undefined, options);
+  const hunks = patch?.hunks ?? [wholeReplacement(splitLines(before ?? ''), splitLines(after))];
+  const lines = hunks.flatMap((hunk) => hunk.lines);
   const from = before === undefined ? '/dev/null' : `a/${path}`;
-  const text = hunks.length === 0 ? '' : [`--- ${from}\n+++ b/${path}\n`, ...hunks].join('');
-  return { text, added: sum(changes.added), removed: sum(changes.removed) };
+  return {
+    text: hunks.length === 0 ? '' : [`--- ${from}\n+++ b/${path}\n`, ...hunks.map(hunkText)].join(''),
+    added: lines.filter((line) => line.startsWith('+')).length,
+    removed: lines.filter((line) => line.startsWith('-')).length,
+  };
 }
 
 /** Splits a text into lines with their line breaks, so that a last line without one differs. */
@@ -23,82 +37,43 @@ export function splitLines(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** A range of old lines and the lines that replace them; ends are exclusive. */
-interface Hunk {
-  readonly from: number;
-  readonly to: number;
-  readonly nowFrom: number;
-  readonly nowTo: number;
+/** Replaces everything between the common start and the common end. */
+function wholeReplacement(old: readonly string[], now: readonly string[]): StructuredPatchHunk {
+  const shortest = Math.min(old.length, now.length);
+  let start = 0;
+  while (start < shortest && old[start] === now[start]) start += 1;
+  let end = 0;
+  while (end < shortest - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
+  const [oldEnd, nowEnd] = [old.length - end, now.length - end];
+  const before = Math.min(CONTEXT, start);
+  const after = Math.min(CONTEXT, end);
+  const lines = [
+    ...old.slice(start - before, start).map((line) => ` ${line}`),
+    ...old.slice(start, oldEnd).map((line) => `-${line}`),
+    ...now.slice(start, nowEnd).map((line) => `+${line}`),
+    ...old.slice(oldEnd, oldEnd + after).map((line) => ` ${line}`),
+  ];
+  return {
+    oldStart: start - before + 1,
+    oldLines: before + oldEnd - start + after,
+    newStart: start - before + 1,
+    newLines: before + nowEnd - start + after,
+    lines: lines.flatMap((line) => (line.endsWith('\n') ? [line.slice(0, -1)] : [line, NO_LINE_BREAK])),
+  };
 }
 
-/** Returns the changes with context lines; changes with touching context are merged. */
-function createHunks(changes: LineChanges): readonly Hunk[] {
-  const hunks: Hunk[] = [];
-  for (const run of changedRuns(changes)) {
-    const last = hunks.at(-1);
-    const close = last !== undefined && run.from - last.to <= 2 * CONTEXT;
-    if (close) hunks[hunks.length - 1] = { ...last, to: run.to, nowTo: run.nowTo };
-    else hunks.push(run);
-  }
-  const [lines, nowLines] = [changes.removed.length, changes.added.length];
-  return hunks.map(({ from, to, nowFrom, nowTo }) => {
-    const before = Math.min(CONTEXT, from);
-    const after = Math.min(CONTEXT, lines - to, nowLines - nowTo);
-    return { from: from - before, to: to + after, nowFrom: nowFrom - before, nowTo: nowTo + after };
-  });
-}
-
-/** Returns consecutive changed lines, without context. */
-function changedRuns({ removed, added }: LineChanges): readonly Hunk[] {
-  const runs: Hunk[] = [];
-  let [old, now] = [0, 0];
-  while (old < removed.length || now < added.length) {
-    const [from, nowFrom] = [old, now];
-    while (removed[old] === 1) old += 1;
-    while (added[now] === 1) now += 1;
-    if (old > from || now > nowFrom) runs.push({ from, to: old, nowFrom, nowTo: now });
-    else [old, now] = [old + 1, now + 1];
-  }
-  return runs;
-}
-
-function hunkText(
-  hunk: Hunk,
-  oldLines: readonly string[],
-  nowLines: readonly string[],
-  { removed, added }: LineChanges,
-): string {
-  const head = `@@ -${rangeText(hunk.from, hunk.to)} +${rangeText(hunk.nowFrom, hunk.nowTo)} @@\n`;
-  const parts = [head];
-  let [old, now] = [hunk.from, hunk.nowFrom];
-  while (old < hunk.to || now < hunk.nowTo) {
-    if (removed[old] === 1) {
-      parts.push(lineText('-', oldLines[old]));
-      old += 1;
-    } else if (added[now] === 1) {
-      parts.push(lineText('+', nowLines[now]));
-      now += 1;
-    } else {
-      parts.push(lineText(' ', oldLines[old]));
-      [old, now] = [old + 1, now + 1];
-    }
-  }
-  return parts.join('');
+function hunkText({ oldStart, oldLines, newStart, newLines, lines }: StructuredPatchHunk): string {
+  const head = `@@ -${rangeText(oldStart, oldLines)} +${rangeText(newStart, newLines)} @@`;
+  return `${[head, ...lines].join('\n')}\n`;
 }
 
 /** An empty range is given by the line before it. */
-function rangeText(from: number, to: number): string {
-  const length = to - from;
-  if (length === 0) return `${from},0`;
-  return length === 1 ? `${from + 1}` : `${from + 1},${length}`;
-}
-
-function lineText(sign: string, line = ''): string {
-  return line.endsWith('\n') ? `${sign}${line}` : `${sign}${line}\n\\ No newline at end of file\n`;
-}
-
-function sum(flags: Uint8Array): number {
-  return flags.reduce((total, flag) => total + flag, 0);
+function rangeText(start: number, length: number): string {
+  if (length === 0) return `${start - 1},0`;
+  return length === 1 ? `${start}` : `${start},${length}`;
 }
 
 const CONTEXT = 3;
+const NO_LINE_BREAK = '\\ No newline at end of file';
+/** Time grows quadratically: 2,000 changes take half a second. */
+const MAX_CHANGES = 2_000;
