@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { globMatches, parseGlob } from '../../src/tools/search/glob.ts';
-import { parseIgnoreFile, ignoreVerdict } from '../../src/tools/search/ignore-file.ts';
 import { parsePathFilter } from '../../src/tools/search/path-filter.ts';
 
 describe('a glob', () => {
@@ -78,35 +77,5 @@ describe('a pattern for paths', () => {
 
   test('with too many alternatives is rejected', () => {
     expect(parsePathFilter('{1,2,3}'.repeat(20))).toContain('more than 200 alternatives');
-  });
-});
-
-describe('a .gitignore', () => {
-  test.each([
-    ['*.log', 'deep/a.log', 'ignored'],
-    ['/a.log', 'deep/a.log', undefined],
-    ['/a.log', 'a.log', 'ignored'],
-    ['build/', 'build', undefined],
-    ['build/', 'build/', 'ignored'],
-    ['build/', 'deep/build/', 'ignored'],
-    ['src/gen', 'src/gen', 'ignored'],
-    ['src/gen', 'x/src/gen', undefined],
-    ['**/gen/*.ts', 'x/gen/a.ts', 'ignored'],
-    ['gen/**', 'gen/', undefined],
-    ['gen/**', 'gen/a/b', 'ignored'],
-    ['*.log\n!keep.log', 'keep.log', 'kept'],
-    ['!keep.log\n*.log', 'keep.log', 'ignored'],
-    ['# a.log', '# a.log', undefined],
-    ['\\# a', '# a', 'ignored'],
-    ['\\!a', '!a', 'ignored'],
-    ['a.log   ', 'a.log', 'ignored'],
-    ['a\\ ', 'a ', 'ignored'],
-    ['a.log\r\nb.log', 'b.log', 'ignored'],
-    ['\ufeffa.log', 'a.log', 'ignored'],
-    ['{a,b}', 'a', undefined],
-    ['\n/\n', 'a', undefined],
-  ])('%j returns for %s: %s', (text, path, verdict) => {
-    const names = path.replace(/\/$/, '').split('/');
-    expect(ignoreVerdict(parseIgnoreFile(text), names, path.endsWith('/'))).toBe(verdict);
   });
 });

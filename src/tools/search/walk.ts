@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type IgnoreRules, isIgnored, pathNames, rulesAbove, rulesForDirectory } from './ignore-rules.ts';
+import { setImmediate } from 'node:timers/promises';
+import { type IgnoreRules, isIgnored, rulesAbove, rulesForDirectory } from './ignore-rules.ts';
 
 /**
  * Lists the files below a real directory as relative paths, directory by directory in name order, like `rg
@@ -13,34 +13,47 @@ export async function* walk(
   { hidden }: { readonly hidden: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const rootNames = pathNames(root);
-  const waiting: WalkEntry[] = [{ path: '', isDirectory: true, rules: await rulesAbove(root) }];
+  const waiting: WalkEntry[] = [{ path: '', isDirectory: true, rules: await rulesAbove(root, signal) }];
+  let lastPause = performance.now();
   for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
+    // Thousands of entries of a directory, each matched against thousands of rules, must not block the process.
+    if (performance.now() - lastPause > PAUSE_AFTER_MS) {
+      await setImmediate();
+      lastPause = performance.now();
+    }
     signal.throwIfAborted();
     const { path, isDirectory } = current;
+    const full = below(root, path);
+    if (path !== '' && isIgnored(current.rules, full, isDirectory)) continue;
     if (!isDirectory) {
       yield path;
       continue;
     }
-    const directory = join(root, path);
-    const entries = await listEntries(directory);
+    const entries = await listEntries(full);
     const rules = await rulesForDirectory(
-      directory,
+      full,
       (name) => entries.some((entry) => entry.name === name),
       current.rules,
+      signal,
     );
-    const names = [...rootNames, ...pathNames(path)];
-    const below = entries
+    const found = entries
       .filter(({ name }) => name !== '.git' && (hidden || !name.startsWith('.')))
       .filter((entry) => entry.isFile() || entry.isDirectory())
-      .filter((entry) => !isIgnored(rules, [...names, entry.name], entry.isDirectory()))
-      .map((entry) => ({ path: join(path, entry.name), isDirectory: entry.isDirectory(), rules }));
+      .map((entry) => ({ path: below(path, entry.name), isDirectory: entry.isDirectory(), rules }));
     // A stack, filled one by one: a call accepts only so many arguments.
-    for (const next of below.toReversed()) waiting.push(next);
+    for (const next of found.toReversed()) waiting.push(next);
   }
 }
 
-/** A directory to visit, or a file, with the rules of its directory. */
+const PAUSE_AFTER_MS = 20;
+
+/** Joins two paths of which neither needs to be normalized. */
+function below(directory: string, path: string): string {
+  if (directory === '' || path === '') return directory + path;
+  return directory.endsWith('/') ? directory + path : `${directory}/${path}`;
+}
+
+/** A file or a directory, with the rules of the directory that contains it. */
 interface WalkEntry {
   readonly path: string;
   readonly isDirectory: boolean;
