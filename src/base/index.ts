@@ -20,6 +20,15 @@ export {
   tryParse,
 } from './json.ts';
 export { isDeeperThan, isValueDeeperThan, MESSAGE_DEPTH } from './json-depth.ts';
+export { expandBraces, MAX_ALTERNATIVES } from './glob/braces.ts';
+export {
+  compileNameGlob,
+  compilePathGlob,
+  compileWildcards,
+  escapeGlob,
+  type PathMatcher,
+  type TextMatcher,
+} from './glob/glob.ts';
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, createLog } from './log.ts';
 export { nearestMatch } from './nearest-match.ts';
 export { isPrintableLine } from './printable-line.ts';

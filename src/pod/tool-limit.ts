@@ -1,4 +1,4 @@
-import { shape } from '../base/index.ts';
+import { compileNameGlob, shape } from '../base/index.ts';
 
 /** Limits the agent's tools that the model receives. Client tools are not limited. */
 export const TOOL_LIMIT = shape.fields(
@@ -6,7 +6,7 @@ export const TOOL_LIMIT = shape.fields(
   {
     /** The only allowed tools. */
     only: shape.listOf(shape.text()),
-    /** Names of excluded tools; a trailing `*` matches any suffix. */
+    /** Globs for the names of excluded tools. */
     without: shape.listOf(shape.text()),
   },
 );
@@ -15,7 +15,6 @@ export type ToolLimit = shape.ValueOf<typeof TOOL_LIMIT>;
 /** Whether a limit allows a tool of the agent. */
 export function isWithinLimit(name: string, { only, without = [] }: ToolLimit = {}): boolean {
   if (only !== undefined && !only.includes(name)) return false;
-  return !without.some((pattern) =>
-    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
-  );
+  // A glob with too many alternatives excludes everything.
+  return !without.some((glob) => compileNameGlob(glob)?.(name) ?? true);
 }

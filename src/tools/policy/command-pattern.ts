@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { escapeExpression } from './glob.ts';
+import { compileWildcards, type TextMatcher } from '../../base/index.ts';
 import type { JudgedStep } from './judged-access.ts';
 import type { Word } from './shell/lexer.ts';
 import { looseWords } from './shell/loose-words.ts';
@@ -16,8 +16,8 @@ export function matchesExactly(pattern: string, exact: boolean, { words, written
   });
 }
 
-function matchesPlainWord(expected: RegExp, word: Word | undefined): boolean {
-  return word !== undefined && word.vague === undefined && word.wild.length === 0 && expected.test(word.text);
+function matchesPlainWord(expected: TextMatcher, word: Word | undefined): boolean {
+  return word !== undefined && word.vague === undefined && word.wild.length === 0 && expected(word.text);
 }
 
 /**
@@ -34,23 +34,15 @@ export function mayMatchText(pattern: string, text: string): boolean {
 }
 
 /** A pattern is written like a command: quoted parts contain no wildcards. */
-function patternWords(pattern: string): readonly RegExp[] {
+function patternWords(pattern: string): readonly TextMatcher[] {
   const script = parseScript(pattern);
   const [command, ...others] = 'opaque' in script ? [] : script.commands;
   if (command === undefined || others.length > 0 || command.words.some(({ vague }) => vague !== undefined))
     return pattern
       .split(/\s+/)
       .filter((word) => word !== '')
-      .map((word) => new RegExp(`^${escapeExpression(word)}$`, 'u'));
-  return command.words.map(wordExpression);
-}
-
-function wordExpression({ text, wild }: Word): RegExp {
-  const parts = text.split('').map((char, index) => {
-    if (!wild.includes(index)) return escapeExpression(char);
-    return char === '*' ? '.*' : '.';
-  });
-  return new RegExp(`^${parts.join('')}$`, 's');
+      .map((word) => compileWildcards(word, []));
+  return command.words.map(({ text, wild }) => compileWildcards(text, wild));
 }
 
 /** Programs that run the words after them, from some position on. */
@@ -65,7 +57,7 @@ const WRAPPERS = new Set(
 const INTERPRETERS = new Set('ash bash dash eval fish ksh sh ssh su trap zsh'.split(' '));
 
 function mayRun(
-  expected: readonly RegExp[],
+  expected: readonly TextMatcher[],
   texts: readonly string[],
   bodies: readonly string[],
   depth: number,
@@ -81,7 +73,7 @@ function mayRun(
   );
 }
 
-function mayRunIn(expected: readonly RegExp[], text: string, depth: number): boolean {
+function mayRunIn(expected: readonly TextMatcher[], text: string, depth: number): boolean {
   const script = depth > MAX_NESTED ? { opaque: 'nested too deeply' } : parseScript(text);
   // Denying too much is the lesser evil here.
   if ('opaque' in script) return occurs(expected, looseWords(text));
@@ -97,22 +89,22 @@ function mayRunIn(expected: readonly RegExp[], text: string, depth: number): boo
 
 const MAX_NESTED = 4;
 
-function occurs(expected: readonly RegExp[], texts: readonly string[]): boolean {
+function occurs(expected: readonly TextMatcher[], texts: readonly string[]): boolean {
   return texts.some((_, index) => begins(expected, texts, index));
 }
 
 /** Returns whether the words from a position on match, skipping flags and their possible values. */
-function begins(expected: readonly RegExp[], texts: readonly string[], start: number): boolean {
+function begins(expected: readonly TextMatcher[], texts: readonly string[], start: number): boolean {
   const [program, ...others] = expected;
   const first = texts[start];
   if (program === undefined || first === undefined) return false;
-  if (!program.test(first) && !program.test(basename(first))) return false;
+  if (!program(first) && !program(basename(first))) return false;
   const isFlag = (index: number) => index > start && texts[index]?.startsWith('-') === true;
   let at = start;
   return others.every((word) => {
     at += 1;
-    while (at < texts.length && !word.test(texts[at] ?? '') && (isFlag(at) || isFlag(at - 1))) at += 1;
-    return word.test(texts[at] ?? '');
+    while (at < texts.length && !word(texts[at] ?? '') && (isFlag(at) || isFlag(at - 1))) at += 1;
+    return word(texts[at] ?? '');
   });
 }
 

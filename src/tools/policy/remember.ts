@@ -1,5 +1,5 @@
+import { escapeGlob } from '../../base/index.ts';
 import { matchesExactly } from './command-pattern.ts';
-import { literalGlob } from './glob.ts';
 import { findings, judge } from './judge.ts';
 import type { Finding } from './judge-command.ts';
 import type { ExaminedCall, JudgedStep } from './judged-access.ts';
@@ -27,11 +27,11 @@ export function ruleFor(call: ExaminedCall, policy: Policy): Rule | undefined {
 
 function ruleForFinding({ verdict, about }: Finding, tool: string): Rule | undefined {
   if (verdict.rule !== undefined || about.type === 'text') return undefined;
-  const name = literalGlob(tool);
+  const name = escapeGlob(tool);
   if (about.type === 'tool') return { tool: name, action: 'auto' };
   if (about.type === 'program') return commandRule(about.step, name);
   const { location } = about.file;
-  return 'real' in location ? { tool: name, path: literalGlob(location.real), action: 'auto' } : undefined;
+  return 'real' in location ? { tool: name, path: escapeGlob(location.real), action: 'auto' } : undefined;
 }
 
 /** Commands that people repeat with other arguments. All others are remembered word by word. */

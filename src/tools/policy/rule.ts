@@ -1,4 +1,4 @@
-import { globExpression } from './glob.ts';
+import { matchesPathGlob, matchesToolGlob, mayMatchPathGlob } from './rule-glob.ts';
 import type { JudgedStep, TouchedFile } from './judged-access.ts';
 import { mayMatch, mayMatchText, matchesExactly } from './command-pattern.ts';
 import { mayRead, type Scope } from './scope.ts';
@@ -45,7 +45,7 @@ export function decidingRule(part: Part, rules: readonly Rule[], scope: Scope): 
 
 /** Returns whether a rule's tool pattern matches a name. */
 export function matchesTool({ tool }: Rule, name: string): boolean {
-  return tool === undefined || globExpression(tool, 'u').test(name);
+  return tool === undefined || matchesToolGlob(tool, name);
 }
 
 function matchesCommand(rule: Rule, { step }: Part): boolean {
@@ -61,15 +61,13 @@ function matchesCommand(rule: Rule, { step }: Part): boolean {
 function matchesPath(rule: Rule, { file }: Part, scope: Scope): boolean {
   if (rule.path === undefined) return true;
   if (file === undefined) return false;
-  const isAnchored = rule.path.startsWith('/');
-  const glob = isAnchored ? rule.path : `**/${rule.path}`;
+  const { path: glob, action } = rule;
   const real = 'real' in file.location ? file.location.real : undefined;
-  if (rule.action !== 'auto') {
-    const pattern = globExpression(glob, 'iu');
-    return pattern.test(file.path) || (real !== undefined && pattern.test(real));
+  if (action !== 'auto') {
+    return mayMatchPathGlob(glob, file.path) || (real !== undefined && mayMatchPathGlob(glob, real));
   }
   // `build/**` applies to the project, not to every directory of that name on the machine.
-  if (real === undefined || (!isAnchored && (scope.read === 'anywhere' || !mayRead(scope, real))))
+  if (real === undefined || (!glob.startsWith('/') && (scope.read === 'anywhere' || !mayRead(scope, real))))
     return false;
-  return globExpression(glob, 'u').test(real);
+  return matchesPathGlob(glob, real);
 }

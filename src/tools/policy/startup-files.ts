@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { anyGlobExpression } from './glob.ts';
-import { normalizePath } from './secret-files.ts';
+import { compileFileList, normalizePath } from './secret-files.ts';
 
 /**
  * Files that another program executes, or takes commands from, when a person later opens, enters or uses the
@@ -284,7 +283,7 @@ function hooks(directory: string): readonly string[] {
     .map((name) => `${directory}/${name}`);
 }
 
-const startup = anyGlobExpression(Object.values(STARTUP).flat());
+const startup = compileFileList(Object.values(STARTUP).flat());
 
 /**
  * Returns whether a write would decide what another program runs later. The path is absolute; links are not

@@ -1,5 +1,5 @@
 import { isJudgedByContent } from './credentials.ts';
-import { escapeExpression } from './glob.ts';
+import { compileWildcards, type TextMatcher } from '../../base/index.ts';
 import type { FileFacts } from './file-facts.ts';
 import { isSecret } from './secret-files.ts';
 
@@ -23,17 +23,14 @@ export async function expandWildcards(
       found = found.map((parent) => `${parent}/${segment}`);
       continue;
     }
-    const expression = segmentExpression(segment, segmentWildcards);
+    const matches = compileSegment(segment, segmentWildcards);
     // Whether they match depends on the version of bash.
-    if (expression.test('.') || expression.test('..'))
-      return { problem: `${segment} may match the parent directory` };
+    if (matches('.') || matches('..')) return { problem: `${segment} may match the parent directory` };
     const matched: string[] = [];
     for (const parent of found) {
       const entries = await fileFacts.list(parent === '' ? '/' : parent);
       if (entries === undefined) return { problem: 'a directory that it may match cannot be listed' };
-      matched.push(
-        ...entries.filter(({ name }) => expression.test(name)).map(({ name }) => `${parent}/${name}`),
-      );
+      matched.push(...entries.filter(({ name }) => matches(name)).map(({ name }) => `${parent}/${name}`));
       if (matched.length > MAX_MATCHES) return { problem: `${path} matches too many files` };
     }
     found = matched;
@@ -47,11 +44,10 @@ const MAX_MATCHES = 2_000;
  * A leading wildcard does not match a dot. How many bytes a `?` matches depends on the locale, so it matches
  * any number of them.
  */
-function segmentExpression(segment: string, wild: readonly number[]): RegExp {
-  const parts = segment
-    .split('')
-    .map((char, index) => (wild.includes(index) ? '.*' : escapeExpression(char)));
-  return new RegExp(`^${wild.includes(0) ? '(?!\\.)' : ''}${parts.join('')}$`, 's');
+function compileSegment(segment: string, wild: readonly number[]): TextMatcher {
+  const stars = segment.split('').map((char, index) => (wild.includes(index) ? '*' : char));
+  const matches = compileWildcards(stars.join(''), wild);
+  return (name) => matches(name) && !(wild.includes(0) && name.startsWith('.'));
 }
 
 /**

@@ -22,10 +22,10 @@ export function passesFilter(path: string, { matches, hidden }: PathFilter): boo
 
 /**
  * Returns the options that limit what ripgrep visits. Its own `--glob` is not used, because a matching glob
- * overrides `.gitignore`.
+ * overrides `.gitignore`. A name with `?` is not passed to it, because its `?` matches a byte, not a character.
  */
 export function filterOptions({ hidden, lastNames }: PathFilter): readonly string[] {
-  const isPlain = lastNames?.every((name) => /^[\w.*?-]+$/.test(name)) ?? false;
+  const isPlain = lastNames?.every((name) => /^[\w.*-]+$/.test(name)) ?? false;
   return [
     ...(hidden ? ['--hidden', '--glob=!.git'] : []),
     ...(isPlain ? [...(lastNames ?? []).map((name) => `--type-add=wanted:${name}`), '--type=wanted'] : []),

@@ -1,4 +1,4 @@
-import { type Glob, globMatches, parseGlob } from './glob.ts';
+import { compilePathGlob, expandBraces, MAX_ALTERNATIVES } from '../../base/index.ts';
 
 /** Which paths below a directory a model requested. */
 export interface PathFilter {
@@ -18,39 +18,24 @@ export const EVERY_PATH: PathFilter = { matches: () => true, hidden: false, last
  * pattern.
  */
 export function parsePathFilter(pattern: string): PathFilter | string {
+  if (pattern.length > MAX_LENGTH)
+    return `The pattern is longer than ${MAX_LENGTH} characters. Use several calls.`;
   const negated = pattern.startsWith('!');
   const alternatives = expandBraces(pattern.slice(negated ? 1 : 0));
   if (alternatives === undefined)
     return `The pattern ${pattern} has more than ${MAX_ALTERNATIVES} alternatives. Use several calls.`;
-  const globs = alternatives.map(compileGlob);
+  const globs = alternatives.flatMap((alternative) => compilePathGlob(pathGlob(alternative)) ?? []);
   const lastNames = alternatives.map((alternative) => alternative.slice(alternative.lastIndexOf('/') + 1));
   return {
-    matches: (names) => globs.some((glob) => globMatches(glob, names)) !== negated,
+    matches: (names) => globs.some((matches) => matches(names)) !== negated,
     hidden: !negated && alternatives.some((alternative) => /(?:^|\/)\.[^./]/.test(alternative)),
     lastNames: negated || lastNames.includes('**') ? undefined : lastNames,
   };
 }
 
-function compileGlob(pattern: string): Glob {
+function pathGlob(pattern: string): string {
   const path = pattern.replace(/^(?:\.?\/)+/, '').replace(/\/$/, '/**');
-  return parseGlob(path.includes('/') || pattern.startsWith('/') ? path : `**/${path}`);
+  return path.includes('/') || pattern.startsWith('/') ? path : `**/${path}`;
 }
 
-/**
- * Expands `a{b,c{d,e}}` to `ab`, `acd`, `ace`; undefined if there are too many. Braces without a comma are
- * literal.
- */
-function expandBraces(pattern: string): readonly string[] | undefined {
-  const expanded: string[] = [];
-  for (const waiting = [pattern]; waiting.length > 0; ) {
-    const next = waiting.pop() ?? '';
-    // Innermost first: its content contains no braces.
-    const [all, before = '', body = '', after = ''] = /^(.*?)\{([^{}]*,[^{}]*)\}(.*)$/s.exec(next) ?? [];
-    if (all === undefined) expanded.push(next);
-    else waiting.push(...body.split(',').map((choice) => `${before}${choice}${after}`));
-    if (expanded.length + waiting.length > MAX_ALTERNATIVES) return undefined;
-  }
-  return expanded;
-}
-
-const MAX_ALTERNATIVES = 200;
+const MAX_LENGTH = 4_096;

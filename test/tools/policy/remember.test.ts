@@ -52,6 +52,9 @@ describe('an "always" answer', () => {
       action: 'auto',
     });
     expect(await remembered({ tool: 'write', path: '../w*ld?' })).toMatchObject({ path: 'ROOT/w\\*ld\\?' });
+    expect(await remembered({ tool: 'write', path: '../[id]{a}' })).toMatchObject({
+      path: 'ROOT/\\[id\\]\\{a\\}',
+    });
     expect(await remembered(sh('cat ../canary/secret.txt'))).toEqual({
       tool: 'bash',
       path: 'ROOT/canary/secret.txt',

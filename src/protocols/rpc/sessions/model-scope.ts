@@ -1,3 +1,4 @@
+import { compileNameGlob } from '../../../base/index.ts';
 import { THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
 
 /** The properties of a model that a pattern can match. */
@@ -49,9 +50,9 @@ function matches<M extends NamedModel>(models: readonly M[], pattern: string): r
 }
 
 function fitting<M extends NamedModel>(models: readonly M[], pattern: string): readonly M[] {
-  if (/[*?[]/.test(pattern)) {
-    const glob = globOf(pattern);
-    return models.filter(({ provider, id }) => glob.test(`${provider}/${id}`) || glob.test(id));
+  if (/[*?[{]/.test(pattern)) {
+    const fits = compileNameGlob(pattern, { ignoreCase: true }) ?? (() => false);
+    return models.filter(({ provider, id }) => fits(`${provider}/${id}`) || fits(id));
   }
   const wanted = pattern.toLowerCase();
   const exact = models.find(
@@ -73,25 +74,6 @@ function best<M extends NamedModel>(models: readonly M[]): readonly M[] {
       other.id.localeCompare(one.id, 'en', { numeric: true }),
   );
   return sorted.slice(0, 1);
-}
-
-/** `*` matches any text, `?` any character, `[ab]` and `[!ab]` a set; case is ignored. */
-function globOf(pattern: string): RegExp {
-  const source = pattern.replaceAll(
-    /\*+|\?|\[(!?)([^\]]+)\]|[^*?[]+|\[/g,
-    (part: string, not?: string, set?: string) => {
-      if (part.startsWith('*')) return '.*';
-      if (part === '?') return '.';
-      if (set === undefined) return part.replaceAll(/[\\^$.|+(){}[\]/]/g, '\\$&');
-      return `[${not === '!' ? '^' : ''}${set.replaceAll(/[\\^\]]/g, '\\$&')}]`;
-    },
-  );
-  try {
-    return new RegExp(`^${source}$`, 'iu');
-  } catch {
-    // An inverted range such as [z-a] matches nothing.
-    return /(?!)/;
-  }
 }
 
 /** Notices about `--models` for the person. */

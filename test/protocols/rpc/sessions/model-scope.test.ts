@@ -38,6 +38,7 @@ describe('the models in --models', () => {
     [['gpt-[!6]'], []],
     [['qwen3:*'], ['ollama/qwen3:8b']],
     [['openrouter/*'], ['openrouter/anthropic/claude-sonnet-4-5']],
+    [['{openai,ollama}/{gpt-6,qwen3:*}'], ['openai/gpt-6', 'ollama/qwen3:8b']],
     [['anthropic/claude-sonnet'], ['anthropic/claude-sonnet-4-5']],
     [['gpt six'], ['openai/gpt-6']],
     [
