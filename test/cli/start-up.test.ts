@@ -8,8 +8,8 @@ beforeAll(async () => {
   chunks = await bundleCli(resolve('src/cli/main.ts'));
 });
 
-/** The source modules that are loaded with a module before its first line runs. Dynamic imports do not count. */
-function modulesLoadedWith(path: string): readonly string[] {
+/** The files and packages that are loaded with a module before its first line runs. Dynamic imports do not count. */
+function filesLoadedWith(path: string): ReadonlySet<string> {
   const entry = chunks.find((chunk) => chunk.type === 'chunk' && chunk.facadeModuleId === resolve(path));
   if (entry === undefined) throw new Error(`${path} is not loaded on its own`);
   const loaded = new Set<string>();
@@ -20,6 +20,12 @@ function modulesLoadedWith(path: string): readonly string[] {
     if (chunk?.type === 'chunk') for (const imported of chunk.imports) visit(imported);
   };
   visit(entry.fileName);
+  return loaded;
+}
+
+/** The source modules in those files. */
+function modulesLoadedWith(path: string): readonly string[] {
+  const loaded = filesLoadedWith(path);
   return chunks.flatMap((chunk) =>
     chunk.type === 'chunk' && loaded.has(chunk.fileName)
       ? Object.entries(chunk.modules)
@@ -52,6 +58,14 @@ test.each(['ls', 'completion/completion', 'log/log', 'logs'])(
 
 test('polypod ls does not load the store: it reads one file', () => {
   expect(foldersLoadedWith('src/cli/commands/ls.ts')).toEqual(['base', 'cli', 'pod', 'setup', 'terminal']);
+});
+
+test('polypod run loads the packages for diffs and .gitignore on demand', () => {
+  const packages = [...filesLoadedWith('src/cli/commands/run/run.ts')].filter(
+    (file) => !file.endsWith('.js'),
+  );
+  expect(packages).toContain('node:fs');
+  expect(packages.filter((name) => ['diff', 'ignore', 'picomatch'].includes(name))).toEqual([]);
 });
 
 test('the check detects eager imports: polypod run needs providers and the store', () => {
