@@ -2,7 +2,7 @@ import type { Decision } from './decision.ts';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, onAbort, PolypodError, stringOf, withoutUndefined } from '../base/index.ts';
-import { connectUnix, lineReader } from '../wire/index.ts';
+import { connectUnix, LineReader } from '../wire/index.ts';
 import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { EventQueue } from './event-queue.ts';
@@ -159,7 +159,7 @@ export class PodClient {
       if (socket.destroyed) resolve();
       else socket.once('close', () => resolve());
     });
-    const lines = lineReader();
+    const lines = new LineReader();
     socket.on('error', () => socket.destroy());
     socket.on('end', () => socket.destroy());
     socket.on('data', (bytes) => {

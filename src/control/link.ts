@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { isObject, type JsonObject, onAbort, PolypodError, tryParse } from '../base/index.ts';
-import { connectUnix, lineReader } from '../wire/index.ts';
+import { connectUnix, LineReader } from '../wire/index.ts';
 import {
   CONTROL_VERSION,
   type ControlPeer,
@@ -141,7 +141,7 @@ const GONE: Readonly<Record<ControlPeer, string>> = {
 };
 
 async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {
-  const reader = lineReader();
+  const reader = new LineReader();
   try {
     for await (const piece of socket) {
       for (const text of reader.push(piece)) {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { type JsonObject, type Log, messageOf, PolypodError } from '../base/index.ts';
 import { containFailures, listenUnix } from '../wire/index.ts';
-import { LineReader } from './line-reader.ts';
+import { RequestLines } from './request-lines.ts';
 import { CONTROL_VERSION, type ControlPeer, HELLO } from './handshake.ts';
 import { encode, encodeError, type ControlRequest, readQuestion } from './line.ts';
 
@@ -82,7 +82,7 @@ export class ControlServer {
   }
 
   async #serve(socket: Socket): Promise<void> {
-    const intake = new LineReader(socket);
+    const intake = new RequestLines(socket);
     const gone = new AbortController();
     // A client that has ended still receives pending answers, but no endless stream.
     socket.on('end', () => gone.abort());

@@ -1,5 +1,5 @@
 import { tryParse } from '../base/index.ts';
-import { lineReader, sseReader } from '../wire/index.ts';
+import { type FrameReader, LineReader, sseReader } from '../wire/index.ts';
 import { type Answer, cancellationEvents, completionEvents, failureEvents } from './answer.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
 import { errorFields, createFailure, failureFromBody } from './failure.ts';
@@ -27,7 +27,7 @@ export function answerDecoder(
   onTrace: (trace: Trace) => void = () => {},
 ): AnswerDecoder {
   const reader = provider.reader(seed);
-  const frames = provider.framing === 'sse' ? sseReader() : lineReader();
+  const frames: FrameReader = provider.framing === 'sse' ? sseReader() : new LineReader();
   let finished = false;
 
   const finish = (events: readonly LlmEvent[], out: LlmEvent[]): void => {
@@ -65,7 +65,7 @@ export function answerDecoder(
   return {
     push: (bytes) => (finished ? [] : readAll(frames.push(bytes), [])),
     pushPayload: (payload) => readAll([payload], []),
-    end(stray = frames.stray()) {
+    end(stray = frames.stray?.() ?? '') {
       const out: LlmEvent[] = [];
       // A last frame without a line end counts only if it is complete: otherwise the stream was cut off, not malformed.
       if (!finished) readAll(frames.end().filter(isComplete), out);

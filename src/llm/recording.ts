@@ -1,5 +1,5 @@
 import { tryParse } from '../base/index.ts';
-import { type FrameReader, lineReader, sseReader } from '../wire/index.ts';
+import { type FrameReader, LineReader, sseReader } from '../wire/index.ts';
 import { type AnswerDecoder, answerDecoder } from './decoder.ts';
 import type { LlmEvent, Trace } from './event.ts';
 import type { Provider } from './provider.ts';
@@ -62,7 +62,7 @@ export function recordingDecoder(provider: Provider, onTrace?: (trace: Trace) =>
     end() {
       const events = frames === undefined ? startReading() : [];
       const rest = frames?.end().flatMap(decodePayload) ?? [];
-      return [...events, ...rest, ...decoder.end(frames?.stray())];
+      return [...events, ...rest, ...decoder.end(frames?.stray?.())];
     },
   };
 }
@@ -79,7 +79,7 @@ const DETECTION_BYTES = 64;
 function readerFor(start: Buffer): FrameReader {
   const text = start.toString('utf8', 0, DETECTION_BYTES);
   if (/^\uFEFF?\s*(?:data|event|id|retry)?:/.test(text)) return sseReader();
-  return /^\uFEFF?\s*(?:\[(?!DONE\])|\{\s*[\r\n])/.test(text) ? documentReader() : lineReader();
+  return /^\uFEFF?\s*(?:\[(?!DONE\])|\{\s*[\r\n])/.test(text) ? documentReader() : new LineReader();
 }
 
 /** Buffers a JSON document and returns it at the end, or its elements if it is a list. */
@@ -96,6 +96,5 @@ function documentReader(): FrameReader {
       if (document === undefined) return [text];
       return (Array.isArray(document) ? document : [document]).map((payload) => JSON.stringify(payload));
     },
-    stray: () => '',
   };
 }

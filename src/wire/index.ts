@@ -8,7 +8,6 @@ export {
   PROOF_HEADER,
   computeProof,
 } from './http/agent-proof.ts';
-export { ByteLines } from './byte-lines.ts';
 export {
   type HttpRequest,
   type HttpResponse,
@@ -42,7 +41,7 @@ export {
   rpcResult,
   type RpcService,
 } from './json-rpc.ts';
-export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
+export { type FrameReader, LineReader, MAX_LINE } from './lines.ts';
 export { isLoopback, networkKey } from './http/network-address.ts';
 export { openFileLimit } from './unix/open-file-limit.ts';
 export { type Rate, RateTable, TokenBucket } from './http/rate-limit.ts';

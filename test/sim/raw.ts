@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { arrayOf, objectOf, stringOf, tryParse } from '../../src/base/index.ts';
 import type { Sim, ProviderApiName } from '../../src/sim/index.ts';
-import { lineReader, sseReader } from '../../src/wire/index.ts';
+import { LineReader, sseReader } from '../../src/wire/index.ts';
 
 /** A response as a plain HTTP client receives it. */
 export interface RawResponse {
@@ -82,7 +82,7 @@ export function responseBytes({ chunks }: RawResponse): Buffer {
 
 /** Returns the streamPayloads of a stream without framing. */
 export function streamPayloads(api: ProviderApiName, bytes: Buffer): readonly string[] {
-  const reader = api === 'ollama' ? lineReader() : sseReader();
+  const reader = api === 'ollama' ? new LineReader() : sseReader();
   return [...reader.push(bytes), ...reader.end()];
 }
 

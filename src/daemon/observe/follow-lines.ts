@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs';
 import { onAbort, systemCodeOf } from '../../base/index.ts';
+import { LineReader } from '../../wire/index.ts';
 
 const CHUNK = 256 * 1024;
-const NEWLINE = 10;
 
 export interface FollowOptions {
   /** Returns the files in order; called again when the directory changes. */
@@ -58,8 +58,8 @@ function readerOf(readers: Map<number, Reader>, path: string): Reader | undefine
 class Reader {
   readonly inode: number;
   readonly #descriptor: number;
+  readonly #lines = new LineReader({ limit: { maxBytes: Number.POSITIVE_INFINITY } });
   #position = 0;
-  #pieces: Uint8Array[] = [];
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
@@ -73,14 +73,8 @@ class Reader {
       const bytes = chunk.subarray(0, readSync(this.#descriptor, chunk, 0, CHUNK, this.#position));
       if (bytes.length === 0) return [];
       this.#position += bytes.length;
-      const end = bytes.lastIndexOf(NEWLINE);
-      if (end < 0) {
-        this.#pieces.push(bytes);
-        continue;
-      }
-      const text = Buffer.concat([...this.#pieces, bytes.subarray(0, end)]).toString('utf8');
-      this.#pieces = [bytes.subarray(end + 1)];
-      return text.split('\n').filter((line) => line !== '');
+      const lines = this.#lines.push(bytes);
+      if (lines.length > 0) return lines;
     }
   }
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import {
   answerRpc,
-  ByteLines,
+  LineReader,
   NO_ID,
   parseRpcLine,
   RPC_CODES,
@@ -27,8 +27,6 @@ export interface LinkParts {
 /** The maximum length of a line. The protocol guarantees 10 MiB. */
 const LONGEST_LINE = 16 * 1024 * 1024;
 
-const NEWLINE = 10;
-
 /**
  * Serves one client. Requests are handled one after the other and answered in order. While one is in progress, or its answer is unread, no
  * more input is read. The server sends nothing else unless the client subscribes; after that, further input is ignored.
@@ -47,12 +45,28 @@ export async function serveLink(socket: Socket, parts: LinkParts): Promise<void>
   }
 }
 
+/** The answer to a line that is not UTF-8, or that is too long: then the rest of it is skipped. */
+interface Refusal {
+  readonly reply: string;
+}
+
 class Link {
   readonly #socket: Socket;
   readonly #parts: LinkParts;
   readonly #outlet: ClientOutput;
-  #lines = new ByteLines(LONGEST_LINE);
-  #isSkipping = false;
+  readonly #lines = new LineReader<Refusal>({
+    limit: { maxBytes: LONGEST_LINE },
+    utf8: 'reject',
+    onInvalid: ({ message }, problem) =>
+      problem === 'too-long'
+        ? {
+            reply: rpcError(
+              { code: RPC_CODES.invalidRequest, message: `Invalid request: ${message}` },
+              NO_ID,
+            ),
+          }
+        : { reply: rpcError({ code: RPC_CODES.parseError, message: 'Parse error' }, NO_ID) },
+  });
   #unsubscribe: (() => void) | undefined;
 
   constructor(socket: Socket, parts: LinkParts) {
@@ -64,41 +78,19 @@ class Link {
   async read(): Promise<void> {
     // A client that has ended its input may still read.
     const chunks: AsyncIterable<Buffer> = this.#socket.iterator({ destroyOnReturn: false });
-    for await (const bytes of chunks) if (this.#unsubscribe === undefined) await this.#take(bytes);
-    if (this.#unsubscribe === undefined && !this.#isSkipping)
-      for (const line of this.#lines.end()) await this.#receive(line);
+    for await (const bytes of chunks)
+      if (this.#unsubscribe === undefined)
+        for (const line of this.#lines.push(bytes)) await this.#receive(line);
+    for (const line of this.#lines.end()) await this.#receive(line);
   }
 
   leave(): void {
     this.#unsubscribe?.();
   }
 
-  /** Refuses a line that is too long at once, skips the rest of it, and continues with the next line. */
-  async #take(bytes: Buffer): Promise<void> {
-    const from = this.#isSkipping ? bytes.indexOf(NEWLINE) + 1 : 0;
-    if (this.#isSkipping && from === 0) return;
-    this.#isSkipping = false;
-    let lines: readonly (string | PolypodError)[];
-    try {
-      lines = this.#lines.push(bytes.subarray(from));
-    } catch (thrown) {
-      this.#lines = new ByteLines(LONGEST_LINE);
-      this.#isSkipping = true;
-      const { message } = asPolypodError(thrown);
-      await this.#refuse(
-        rpcError({ code: RPC_CODES.invalidRequest, message: `Invalid request: ${message}` }, NO_ID),
-      );
-      return;
-    }
-    for (const line of lines) await this.#receive(line);
-  }
-
-  async #receive(line: string | PolypodError): Promise<void> {
+  async #receive(line: string | Refusal): Promise<void> {
     if (this.#unsubscribe !== undefined) return;
-    if (line instanceof PolypodError) {
-      await this.#refuse(rpcError({ code: RPC_CODES.parseError, message: 'Parse error' }, NO_ID));
-      return;
-    }
+    if (typeof line !== 'string') return this.#refuse(line.reply);
     const read = parseRpcLine(line);
     if (!read.isBatch && !('error' in read.message) && read.message.method === SUBSCRIBE) {
       await this.#subscribe(read.message);

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
-import { ByteLines, releaseHalfClosed } from '../../wire/index.ts';
+import { LineReader, releaseHalfClosed } from '../../wire/index.ts';
 import type { PodDoor } from './pod-door.ts';
 import type { Link, Receiver } from './link.ts';
 
@@ -60,7 +60,7 @@ async function serveLink(
     else stream.once('close', resolve);
   });
   try {
-    await receiveAll(link, stream, new ByteLines(options.lineBytes), head);
+    await receiveAll(link, stream, clientLines(options.lineBytes), head);
     link.finish();
     // A client that has exited has ended its input too. Without this, its link would stay until the next write fails.
     if (stream instanceof Socket) releaseHalfClosed(stream);
@@ -70,8 +70,25 @@ async function serveLink(
   }
 }
 
+/** A line that is not UTF-8 is refused on its own. A line that is too long ends the link: its rest could be endless. */
+function clientLines(maxBytes: number): LineReader<PolypodError> {
+  return new LineReader<PolypodError>({
+    limit: { maxBytes },
+    utf8: 'reject',
+    onInvalid: (error, problem) => {
+      if (problem === 'too-long') throw error;
+      return error;
+    },
+  });
+}
+
 /** Handles lines one after the other. A client that sends faster is not read meanwhile. */
-async function receiveAll(link: Link, stream: Duplex, lines: ByteLines, head: Uint8Array): Promise<void> {
+async function receiveAll(
+  link: Link,
+  stream: Duplex,
+  lines: LineReader<PolypodError>,
+  head: Uint8Array,
+): Promise<void> {
   try {
     await receive(link, lines.push(head));
     // The stream stays writable after the client has ended its input.
@@ -79,7 +96,6 @@ async function receiveAll(link: Link, stream: Duplex, lines: ByteLines, head: Ui
       if (!link.isGone) await receive(link, lines.push(bytesOf(chunk)));
     await receive(link, lines.end());
   } catch (thrown) {
-    // After a line that is too long, the start of the next line is unknown.
     if (!stream.destroyed) link.end(asPolypodError(thrown));
   }
 }

@@ -108,6 +108,13 @@ describe('a request', () => {
     expect(await client.exchange(HEALTH)).toBe(HEALTHY);
     expect(client.lines).toHaveLength(3);
   });
+
+  it('is handled if its bytes arrive together with the end of a line that is too long', async () => {
+    const client = await (await hldFixture([])).client();
+    client.write(`${'x'.repeat(16 * 1024 * 1024 + 1)}\n${HEALTH}\n${HEALTH}\n`);
+    expect(await client.line(2)).toBe(HEALTHY);
+    expect(client.lines).toEqual([expect.stringContaining('-32600'), HEALTHY, HEALTHY]);
+  });
 });
 
 describe('requests', () => {

@@ -1,4 +1,5 @@
-const NEWLINE = 10;
+import { LineReader } from '../../../wire/index.ts';
+
 /** Longer than any system prompt on a command line. */
 const LONGEST = 4 * 1024 * 1024;
 
@@ -6,13 +7,11 @@ const LONGEST = 4 * 1024 * 1024;
 export async function firstLine(
   chunks: AsyncIterator<Uint8Array, undefined>,
 ): Promise<{ readonly line: string; readonly rest: Uint8Array } | undefined> {
-  let bytes = Buffer.alloc(0);
-  while (bytes.length <= LONGEST) {
-    const next = await chunks.next();
-    if (next.done === true) return undefined;
-    bytes = Buffer.concat([bytes, next.value]);
-    const end = bytes.indexOf(NEWLINE);
-    if (end >= 0) return { line: bytes.toString('utf8', 0, end), rest: bytes.subarray(end + 1) };
+  const lines = new LineReader({ limit: { maxBytes: LONGEST }, onInvalid: () => undefined });
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+    const cut = lines.cut(next.value);
+    if (cut?.line !== undefined) return { line: cut.line, rest: cut.rest };
+    if (cut !== undefined) return undefined;
   }
   return undefined;
 }
