@@ -1,21 +1,24 @@
 import { PolypodError } from '../base/index.ts';
 
-/** Queues received items for one reader. `isFull` signals that the sender should be paused. */
+/** Queues received items for one reader. */
 export class EventQueue<T> {
   readonly #capacity: number;
-  readonly #onDrained: () => void;
   #queue: T[] = [];
   #end: { readonly error: PolypodError | undefined } | undefined;
   #hasReader = false;
   #wake = (): void => {};
+  #drained = (): void => {};
 
-  constructor(capacity: number, onDrained: () => void) {
+  constructor(capacity: number) {
     this.#capacity = capacity;
-    this.#onDrained = onDrained;
   }
 
-  get isFull(): boolean {
-    return this.#queue.length >= this.#capacity;
+  /** Resolves when the queue is not full, or has ended. */
+  async room(): Promise<void> {
+    while (this.#queue.length >= this.#capacity && this.#end === undefined)
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
   }
 
   push(item: T): void {
@@ -27,6 +30,7 @@ export class EventQueue<T> {
   end(error: PolypodError | undefined): void {
     this.#end ??= { error };
     this.#wake();
+    this.#drained();
   }
 
   async *read(): AsyncGenerator<T> {
@@ -40,7 +44,7 @@ export class EventQueue<T> {
       const items = this.#queue;
       this.#queue = [];
       yield* items;
-      if (items.length > 0) this.#onDrained();
+      if (items.length > 0) this.#drained();
       else if (this.#end !== undefined) {
         if (this.#end.error !== undefined) throw this.#end.error;
         return;

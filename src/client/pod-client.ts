@@ -1,9 +1,14 @@
 import type { Decision } from './decision.ts';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type JsonObject, onAbort, PolypodError, stringOf, withoutUndefined } from '../base/index.ts';
-import { connectUnix, LineReader } from '../wire/index.ts';
-import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
+import {
+  asPolypodError,
+  type JsonObject,
+  onAbort,
+  PolypodError,
+  stringOf,
+  withoutUndefined,
+} from '../base/index.ts';
+import { type Backoff, connectUnix, DEFAULT_BACKOFF, LineReader, reconnectingStream } from '../wire/index.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { EventQueue } from './event-queue.ts';
 import { lineError, type PodLine, parseLine, REFUSED_EVENT } from './line.ts';
@@ -33,7 +38,7 @@ export interface RunOptions {
   readonly overrides?: JsonObject;
 }
 
-/** The number of unread lines at which the socket is paused. */
+/** The number of unread lines at which the client stops reading its socket. */
 const QUEUE_CAPACITY = 1_000;
 
 /**
@@ -44,13 +49,15 @@ export class PodClient {
   readonly #options: PodClientOptions;
   readonly #resumePoint: ResumePoint;
   readonly #calls = new PendingCalls();
-  readonly #queue = new EventQueue<PodLine>(QUEUE_CAPACITY, () => this.#socket?.resume());
+  readonly #queue = new EventQueue<PodLine>(QUEUE_CAPACITY);
   readonly #closing = new AbortController();
   #socket: Socket | undefined;
   /** Whether this connection has confirmed the subscription. Earlier lines are ignored. */
   #isSubscribed = false;
-  /** The pod's latest reason for refusing the connection. */
+  /** The pod's latest reason for closing a connection without a subscription, which may be temporary. */
   #reason: PolypodError | undefined;
+  /** A permanent error. */
+  #refusal: PolypodError | undefined;
   #done: Promise<void> = Promise.resolve();
 
   /** Resolves when it is connected; rejects if the socket does not accept connections. */
@@ -135,46 +142,97 @@ export class PodClient {
       attempts = Number.POSITIVE_INFINITY,
       onConnection,
     } = this.#options;
-    let failed = 0;
-    for (let socket: Socket | undefined = first; ; socket = await connectUnix(path).catch(() => undefined)) {
-      if (socket !== undefined && (await this.#serveConnection(socket))) {
-        failed = 0;
-        this.#reason = undefined;
-        onConnection?.('lost');
+    let next: Socket | undefined = first;
+    const updates = reconnectingStream<readonly PodLine[], number>({
+      position: this.#resumePoint,
+      open: async (after) => {
+        const socket = next ?? (await connectUnix(path));
+        next = undefined;
+        return this.#subscribe(socket, after);
+      },
+      afterEnd: () =>
+        this.#refusal === undefined ? { type: 'lost' } : { type: 'fail', error: this.#refusal },
+      backoff,
+      attempts,
+      gaveUp: () => unreachable(path, attempts, this.#reason),
+      signal: this.#closing.signal,
+    });
+    let isConnected = false;
+    try {
+      for await (const update of updates) {
+        if (update.type === 'lost' && isConnected) {
+          isConnected = false;
+          onConnection?.('lost');
+        }
+        if (update.type !== 'item') continue;
+        if (!isConnected) {
+          isConnected = true;
+          onConnection?.('connected');
+        }
+        for (const line of update.item) this.#queue.push(line);
+        await this.#queue.room();
       }
-      if (this.#closing.signal.aborted) return;
-      if ((failed += 1) > attempts) this.#finish(unreachable(path, attempts, this.#reason));
-      const { signal } = this.#closing;
-      await sleep(backoffMs(backoff, failed - 1, Math.random()), undefined, { signal }).catch(() => {});
-      if (signal.aborted) return;
+    } catch (thrown) {
+      this.#finish(asPolypodError(thrown));
+    } finally {
+      next?.destroy();
     }
   }
 
-  /** Serves a connection until it closes. Resolves with whether the subscription was confirmed. */
-  async #serveConnection(socket: Socket): Promise<boolean> {
-    this.#socket = socket;
+  /** Subscribes to the pod's events. Resolves when the pod has confirmed that; rejects if it closes the connection before. */
+  async #subscribe(
+    socket: Socket | undefined,
+    after: number | undefined,
+  ): Promise<AsyncIterable<readonly PodLine[]>> {
     this.#isSubscribed = false;
-    if (this.#closing.signal.aborted) socket.destroy();
-    const closing = new Promise<void>((resolve) => {
-      if (socket.destroyed) resolve();
-      else socket.once('close', () => resolve());
-    });
-    const lines = new LineReader();
+    if (socket === undefined) throw new Error('the pod does not listen');
+    this.#socket = socket;
     socket.on('error', () => socket.destroy());
-    socket.on('end', () => socket.destroy());
-    socket.on('data', (bytes) => {
-      for (const text of lines.push(Buffer.from(bytes))) this.#receive(text);
-      if (this.#queue.isFull) socket.pause();
-    });
-    this.#resumePoint.startConnection();
-    for (const line of this.#firstLines()) socket.write(`${line}\n`);
-    await closing;
-    return this.#isSubscribed;
+    if (this.#closing.signal.aborted) socket.destroy();
+    else for (const line of this.#firstLines(after)) socket.write(`${line}\n`);
+    const batches = this.#receive(socket);
+    const { value, done } = await batches.next();
+    if (done === true) throw new Error('the pod closed the connection');
+    return startingWith(value, batches);
   }
 
-  #firstLines(): readonly string[] {
+  /** Yields the events of a connection in batches, the first one when the subscription is confirmed. */
+  async *#receive(socket: Socket): AsyncGenerator<readonly PodLine[], undefined> {
+    const lines = new LineReader({
+      onInvalid: (error) => {
+        this.#refusal = error;
+        throw error;
+      },
+    });
+    for await (const bytes of socket) {
+      const events = lines.push(bytes).flatMap((text) => this.#eventsIn(text));
+      if (this.#refusal !== undefined) throw this.#refusal;
+      if (this.#isSubscribed) yield events;
+    }
+    return undefined;
+  }
+
+  /** Handles a line. Returns it if it is an event. */
+  #eventsIn(text: string): readonly PodLine[] {
+    const line = parseLine(text);
+    if (line === undefined || this.#closing.signal.aborted) return [];
+    if (line.requestId === SUBSCRIBE && line.event !== 'error') {
+      this.#isSubscribed = true;
+      this.#reason = undefined;
+    }
+    if (!this.#isSubscribed) {
+      // A refusal is permanent; other lines before the subscription are ignored.
+      if (line.event === REFUSED_EVENT || (line.event === 'error' && line.requestId === SUBSCRIBE))
+        this.#refusal ??= lineError(line);
+      // The pod cannot be served now, which may be temporary.
+      else if (line.event === 'error') this.#reason = lineError(line);
+      return [];
+    }
+    return this.#calls.settle(line) || line.event === 'subscribed' ? [] : [line];
+  }
+
+  #firstLines(after: number | undefined): readonly string[] {
     const { pod, name } = this.#options;
-    const { after } = this.#resumePoint;
     const attach = pod === undefined ? [] : [JSON.stringify({ method: 'attach', params: { pod } })];
     const params = withoutUndefined({ after, name });
     return [
@@ -182,25 +240,6 @@ export class PodClient {
       JSON.stringify({ method: 'subscribe', params, request_id: SUBSCRIBE }),
       ...this.#calls.lines(),
     ];
-  }
-
-  #receive(text: string): void {
-    const line = parseLine(text);
-    if (line === undefined || this.#closing.signal.aborted) return;
-    if (line.requestId === SUBSCRIBE && line.event !== 'error') {
-      if (!this.#isSubscribed) this.#options.onConnection?.('connected');
-      this.#isSubscribed = true;
-    }
-    if (!this.#isSubscribed) {
-      // A refusal is permanent; other lines before the subscription are ignored.
-      if (line.event === REFUSED_EVENT || (line.event === 'error' && line.requestId === SUBSCRIBE))
-        this.#finish(lineError(line));
-      // The pod cannot be served now, which may be temporary.
-      else if (line.event === 'error') this.#reason = lineError(line);
-      return;
-    }
-    if (this.#calls.settle(line) || line.event === 'subscribed') return;
-    if (this.#resumePoint.accept(line)) this.#queue.push(line);
   }
 
   #finish(error: PolypodError | undefined): void {
@@ -212,6 +251,11 @@ export class PodClient {
 }
 
 const SUBSCRIBE = 'subscribe';
+
+async function* startingWith<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first;
+  yield* rest;
+}
 
 function closedError(): PolypodError {
   return new PolypodError('conflict', 'the client is closed: open another one');

@@ -1,10 +1,11 @@
+import type { StreamPosition } from '../wire/index.ts';
 import type { PodLine } from './line.ts';
 
 /**
  * Tracks where to resume a stream after a lost connection. A pod event may consist of several lines with the same number, and
  * the connection may break between them: then all of them are requested again, and those already received are skipped.
  */
-export class ResumePoint {
+export class ResumePoint implements StreamPosition<readonly PodLine[], number> {
   /** The last number whose lines have all been received. */
   #after: number | undefined;
   #last: { readonly seq: number; lines: number } | undefined;
@@ -24,8 +25,12 @@ export class ResumePoint {
     this.#linesToSkip = this.#last?.lines ?? 0;
   }
 
-  /** Records a line. Returns false if it was received before. */
-  accept({ event, seq }: PodLine): boolean {
+  /** Records lines. Returns those that were not received before. */
+  accept(lines: readonly PodLine[]): readonly PodLine[] {
+    return lines.filter((line) => this.#isNew(line));
+  }
+
+  #isNew({ event, seq }: PodLine): boolean {
     if (seq === undefined) return true;
     if (event === 'snapshot') {
       [this.#after, this.#last, this.#linesToSkip] = [seq, undefined, 0];

@@ -8,6 +8,7 @@ export {
   PROOF_HEADER,
   computeProof,
 } from './http/agent-proof.ts';
+export { type Backoff, backoffMs, DEFAULT_BACKOFF, waitBeforeAttempt } from './backoff.ts';
 export {
   type HttpRequest,
   type HttpResponse,
@@ -45,6 +46,13 @@ export { type FrameReader, LineReader, MAX_LINE } from './lines.ts';
 export { isLoopback, networkKey } from './http/network-address.ts';
 export { openFileLimit } from './unix/open-file-limit.ts';
 export { type Rate, RateTable, TokenBucket } from './http/rate-limit.ts';
+export {
+  type AfterEnd,
+  LastReceived,
+  reconnectingStream,
+  type StreamPosition,
+  type StreamUpdate,
+} from './reconnecting-stream.ts';
 export { releaseHalfClosed } from './unix/release-half-closed.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { type RefusedPeer, socketPeers } from './unix/socket-peers.ts';

@@ -87,6 +87,36 @@ describe('a client', () => {
     });
   });
 
+  it('ends with an error if the pod sends a line that is too long', async () => {
+    const path = join(scratch(), 'run', 'endless.sock');
+    const server = await listenUnix(path, (socket) => {
+      socket.on('error', () => {});
+      socket.end(Buffer.alloc(64 * 1024 * 1024 + 1, 'x'));
+    });
+    onTestFinished(() => void server.close());
+    const client = await opened({ path });
+    await expect(client.events().next()).rejects.toThrow('a line is longer than 67108864 characters');
+  });
+
+  it('closes its first connection if it is aborted before it is used', async () => {
+    const path = join(scratch(), 'run', 'quiet.sock');
+    let onEnd = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      onEnd = resolve;
+    });
+    const server = await listenUnix(path, (socket) => {
+      socket.on('end', () => {
+        socket.destroy();
+        onEnd();
+      });
+      socket.resume();
+    });
+    onTestFinished(() => void server.close());
+    const client = await opened({ path, signal: AbortSignal.abort() });
+    expect(await client.events().next()).toEqual({ value: undefined, done: true });
+    await ended;
+  });
+
   it('reports a refused connection', async () => {
     await expect(PodClient.open({ path: join(scratch(), 'none.sock') })).rejects.toMatchObject({
       code: 'not-found',

@@ -1,19 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { PodLine } from '../../src/client/index.ts';
-import { backoffMs } from '../../src/client/backoff.ts';
 import { ResumePoint } from '../../src/client/resume-point.ts';
+import { backoffMs } from '../../src/wire/index.ts';
 
 const line = (seq: number, event = 'x'): PodLine => ({ event, data: {}, seq });
+
+const accepts = (point: ResumePoint, received: PodLine): boolean => point.accept([received]).length === 1;
 
 describe('the resume point of a stream', () => {
   it('is before an event whose lines may be incomplete; lines already received are skipped', () => {
     const point = new ResumePoint(undefined);
     expect(point.after).toBeUndefined();
-    expect(point.accept(line(3, 'snapshot'))).toBe(true);
-    expect([4, 5, 5].map((seq) => point.accept(line(seq)))).toEqual([true, true, true]);
+    expect(accepts(point, line(3, 'snapshot'))).toBe(true);
+    expect([4, 5, 5].map((seq) => accepts(point, line(seq)))).toEqual([true, true, true]);
     expect(point.after).toBe(4);
     point.startConnection();
-    expect([5, 5, 5, 6].map((seq) => point.accept(line(seq)))).toEqual([false, false, true, true]);
+    expect([5, 5, 5, 6].map((seq) => accepts(point, line(seq)))).toEqual([false, false, true, true]);
     expect(point.after).toBe(5);
   });
 
@@ -22,23 +24,23 @@ describe('the resume point of a stream', () => {
     point.startConnection();
     point.startConnection();
     expect(point.after).toBe(7);
-    expect([7, 8, 8].map((seq) => point.accept(line(seq)))).toEqual([false, true, true]);
+    expect([7, 8, 8].map((seq) => accepts(point, line(seq)))).toEqual([false, true, true]);
     point.startConnection();
     point.startConnection();
-    expect([8, 8, 9].map((seq) => point.accept(line(seq)))).toEqual([false, false, true]);
+    expect([8, 8, 9].map((seq) => accepts(point, line(seq)))).toEqual([false, false, true]);
   });
 
   it('is reset by a snapshot', () => {
     const point = new ResumePoint(7);
-    point.accept(line(8));
+    point.accept([line(8)]);
     point.startConnection();
-    expect(point.accept(line(20, 'snapshot'))).toBe(true);
+    expect(accepts(point, line(20, 'snapshot'))).toBe(true);
     expect(point.after).toBe(20);
-    expect([20, 21].map((seq) => point.accept(line(seq)))).toEqual([false, true]);
+    expect([20, 21].map((seq) => accepts(point, line(seq)))).toEqual([false, true]);
   });
 
   it('passes responses through', () => {
-    expect(new ResumePoint(7).accept({ event: 'status', data: {} })).toBe(true);
+    expect(accepts(new ResumePoint(7), { event: 'status', data: {} })).toBe(true);
   });
 });
 

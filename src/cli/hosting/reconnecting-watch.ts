@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { asPolypodError, isReaderTooSlow, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
 import type { WatchItem } from '../../pod/index.ts';
+import { type AfterEnd, LastReceived, reconnectingStream } from '../../wire/index.ts';
 import type { PodLocation } from './pod-location.ts';
 
 export interface ReconnectingWatchOptions {
@@ -14,8 +14,7 @@ export interface ReconnectingWatchOptions {
   readonly onConnection: (state: 'lost' | 'back') => void;
 }
 
-/** The delays between attempts to reconnect; the last one repeats. */
-const WAITS_MS = [100, 200, 400, 800, 1600, 3000];
+const BACKOFF = { firstMs: 100, maxMs: 3_000 };
 
 /**
  * Yields every event of a pod, in order and once, even if the reader is slow or the daemon restarts: it resumes after the last
@@ -25,39 +24,43 @@ export async function* reconnectingWatch(
   pod: PodHandle,
   { signal, isUp, ifLost, onConnection }: ReconnectingWatchOptions,
 ): AsyncGenerator<WatchItem> {
-  let after: number | undefined;
-  while (!signal.aborted) {
-    try {
-      for await (const watched of pod.watch({ signal, ...withoutUndefined({ after }) })) {
-        after = watched.type === 'snapshot' ? watched.snapshot.seq : watched.batch.lastSeq;
-        yield watched;
-        if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'closed')) return;
-      }
-    } catch (thrown) {
-      const isTooSlow = isReaderTooSlow(thrown);
-      if (after === undefined || !(isTooSlow || asPolypodError(thrown).code === 'unreachable')) throw thrown;
-      if (isTooSlow) continue;
+  const position = new LastReceived<WatchItem, number>(undefined, lastSeq, isRepeated);
+  const unreachable = new PolypodError('unreachable', ifLost.ending(pod.id));
+  let isLost = false;
+  const afterEnd = (failure: { readonly error: unknown } | undefined): AfterEnd => {
+    if (failure === undefined || failure.error === unreachable) return { type: 'lost' };
+    const { error } = failure;
+    if (position.after === undefined) return { type: 'fail', error };
+    if (isReaderTooSlow(error)) return { type: 'reopen' };
+    return asPolypodError(error).code === 'unreachable' ? { type: 'lost' } : { type: 'fail', error };
+  };
+  const updates = reconnectingStream<WatchItem, number>({
+    position,
+    open: async (after) => {
+      if (isLost && !(await isUp())) throw unreachable;
+      return pod.watch({ signal, ...withoutUndefined({ after }) });
+    },
+    afterEnd,
+    isLast: (item) => item.type === 'events' && item.batch.events.some(({ type }) => type === 'closed'),
+    backoff: BACKOFF,
+    giveUpAfterMs: ifLost.giveUpAfterMs,
+    gaveUp: () => unreachable,
+    signal,
+  });
+  for await (const update of updates) {
+    if (update.type === 'item') {
+      yield update.item;
+      continue;
     }
-    if (signal.aborted) return;
-    onConnection('lost');
-    if (await isBack(isUp, ifLost.giveUpAfterMs, signal)) onConnection('back');
-    else if (!signal.aborted) throw new PolypodError('unreachable', ifLost.ending(pod.id));
+    isLost = update.type === 'lost';
+    onConnection(isLost ? 'lost' : 'back');
   }
 }
 
-/** Resolves when the pod is reachable; with false if the signal aborts or the time is over. */
-async function isBack(
-  isUp: () => Promise<boolean>,
-  giveUpAfterMs: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const until = performance.now() + giveUpAfterMs;
-  for (let tries = 0; !signal.aborted; tries += 1) {
-    const left = until - performance.now();
-    if (left <= 0) return false;
-    const wait = WAITS_MS[Math.min(tries, WAITS_MS.length - 1)] ?? 0;
-    await sleep(Math.min(wait, left), undefined, { signal }).catch(() => {});
-    if (!signal.aborted && (await isUp())) return true;
-  }
-  return false;
+function lastSeq(item: WatchItem): number {
+  return item.type === 'snapshot' ? item.snapshot.seq : item.batch.lastSeq;
+}
+
+function isRepeated(item: WatchItem, after: number): boolean {
+  return item.type === 'events' && item.batch.lastSeq <= after;
 }

@@ -7,8 +7,14 @@ import {
   uuidv7,
   withoutUndefined,
 } from '../../base/index.ts';
-import { httpRefusalFrom, httpTransport, type Transport } from '../../wire/index.ts';
-import { type Backoff, DEFAULT_BACKOFF } from '../backoff.ts';
+import {
+  type Backoff,
+  DEFAULT_BACKOFF,
+  httpRefusalFrom,
+  httpTransport,
+  type Transport,
+  waitBeforeAttempt,
+} from '../../wire/index.ts';
 import { EventReader } from './event-reader.ts';
 import {
   requestJson,
@@ -20,7 +26,6 @@ import {
   noDataError,
   type TasksServer,
 } from './exchange.ts';
-import { waitBeforeAttempt } from './wait-before-attempt.ts';
 import {
   parseApprovals,
   type TaskApproval,

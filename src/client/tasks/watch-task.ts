@@ -1,8 +1,8 @@
 import { asPolypodError, PolypodError, stringOf } from '../../base/index.ts';
+import { type AfterEnd, LastReceived, reconnectingStream, type StreamUpdate } from '../../wire/index.ts';
 import { streamEndedError, isTransientError, isNoDataError, retryAfter } from './exchange.ts';
-import { waitBeforeAttempt } from './wait-before-attempt.ts';
 import { isFinished, type TaskEvent, type TaskStatus } from './task.ts';
-import type { TasksClient } from './tasks-client.ts';
+import type { EventStreamResult, TasksClient } from './tasks-client.ts';
 
 export interface WatchOptions {
   /** The id of the last event that was received. */
@@ -23,6 +23,8 @@ export type WatchUpdate =
   /** Streaming is not possible: from now on the status is polled. */
   | { readonly type: 'polling'; readonly why: string };
 
+type TaskUpdate = Extract<WatchUpdate, { type: 'event' | 'status' }>;
+
 const GIVE_UP_AFTER_MS = 120_000;
 const POLLING = { firstMs: 250, maxMs: 2_000 };
 
@@ -35,49 +37,57 @@ export async function* watchTask(
   taskId: string,
   { after, giveUpAfterMs = GIVE_UP_AFTER_MS, pollOnly = false }: WatchOptions = {},
 ): AsyncGenerator<WatchUpdate> {
-  const contact = new ServerContact(giveUpAfterMs);
   if (!pollOnly) {
-    const why = yield* streamTask(client, taskId, contact, after);
+    const why = yield* streamTask(client, taskId, after, giveUpAfterMs);
     if (why === undefined) return;
     yield { type: 'polling', why };
   }
-  yield* pollTask(client, taskId, contact);
+  yield* pollTask(client, taskId, giveUpAfterMs);
 }
 
 /** Returns why streaming is not possible; undefined when the task has finished. */
 async function* streamTask(
   client: TasksClient,
   taskId: string,
-  contact: ServerContact,
   after: string | undefined,
+  giveUpAfterMs: number,
 ): AsyncGenerator<WatchUpdate, string | undefined> {
-  let lastId = after;
-  for (let idleRounds = 0; ; idleRounds += 1) {
-    try {
+  let why: string | undefined;
+  const updates = reconnectingStream<TaskUpdate, string>({
+    position: new LastReceived<TaskUpdate, string>(after, (update) =>
+      update.type === 'event' ? update.event.id : undefined,
+    ),
+    open: async (lastId) => {
       const opened = await client.events(taskId, lastId);
-      if (contact.restored()) yield { type: 'back' };
-      if (opened.type === 'impossible') return opened.why;
-      if (opened.type === 'open')
-        for await (const event of opened.events) {
-          idleRounds = 0;
-          // This event concerns the connection, not the task.
-          if (isEarlyEnd(event)) throw streamEndedError(client.url, stringOf(event.data.message));
-          lastId = event.id ?? lastId;
-          // `subscribed` concerns the connection, not the task.
-          if (event.event !== 'subscribed') yield { type: 'event', event };
-        }
-      const status = await client.status(taskId);
-      if (isFinished(status)) {
-        yield { type: 'status', status };
-        return undefined;
-      }
-    } catch (thrown) {
-      if (isNoDataError(thrown)) return 'the stream delivers no data';
-      const lost = contact.lost(thrown, client.signal);
-      if (lost !== undefined) yield lost;
+      if (opened.type === 'impossible') why = opened.why;
+      return opened.type === 'impossible' ? [] : untilStatus(client, taskId, opened);
+    },
+    isLast: isEnd,
+    afterEnd: (failure) => {
+      if (failure !== undefined && isNoDataError(failure.error)) why = 'the stream delivers no data';
+      return why === undefined ? afterRequest(failure, client) : { type: 'end' };
+    },
+    ...limits(client, giveUpAfterMs),
+    backoff: client.backoff,
+  });
+  yield* watchUpdates(updates, client, taskId);
+  return why;
+}
+
+/** The events of one connection, and then the status if the task has finished. */
+async function* untilStatus(
+  client: TasksClient,
+  taskId: string,
+  opened: Exclude<EventStreamResult, { type: 'impossible' }>,
+): AsyncGenerator<TaskUpdate> {
+  if (opened.type === 'open')
+    for await (const event of opened.events) {
+      // This event concerns the connection, not the task.
+      if (isEarlyEnd(event)) throw streamEndedError(client.url, stringOf(event.data.message));
+      yield { type: 'event', event };
     }
-    await waitBeforeAttempt(client.backoff, idleRounds, client.signal, contact.waitMs);
-  }
+  const status = await client.status(taskId);
+  if (isFinished(status)) yield { type: 'status', status };
 }
 
 function isEarlyEnd({ event, id, data }: TaskEvent): boolean {
@@ -87,59 +97,63 @@ function isEarlyEnd({ event, id, data }: TaskEvent): boolean {
 async function* pollTask(
   client: TasksClient,
   taskId: string,
-  contact: ServerContact,
+  giveUpAfterMs: number,
 ): AsyncGenerator<WatchUpdate> {
-  let before = '';
-  for (let same = 0; ; same += 1) {
-    try {
-      const status = await client.status(taskId);
-      if (contact.restored()) yield { type: 'back' };
-      const now = JSON.stringify(status);
-      if (now !== before) {
-        [before, same] = [now, 0];
-        yield { type: 'status', status };
-      }
-      if (isFinished(status)) return;
-    } catch (thrown) {
-      const lost = contact.lost(thrown, client.signal);
-      if (lost !== undefined) yield lost;
-    }
-    await waitBeforeAttempt(POLLING, same, client.signal, contact.waitMs);
-  }
+  const updates = reconnectingStream<TaskUpdate, string>({
+    position: new LastReceived<TaskUpdate, string>(
+      undefined,
+      (update) => JSON.stringify(update),
+      (update, last) => JSON.stringify(update) === last,
+    ),
+    open: async () => [{ type: 'status', status: await client.status(taskId) }],
+    isLast: isEnd,
+    afterEnd: (failure) => afterRequest(failure, client),
+    ...limits(client, giveUpAfterMs),
+    backoff: POLLING,
+  });
+  yield* watchUpdates(updates, client, taskId);
 }
 
-/** Tracks whether the server is reachable, and for how long it has not been. */
-class ServerContact {
-  readonly #patienceMs: number;
-  #lostAt: number | undefined;
-  /** The delay that the server requested. */
-  waitMs = 0;
-
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
+async function* watchUpdates(
+  updates: AsyncIterable<StreamUpdate<TaskUpdate>>,
+  client: TasksClient,
+  taskId: string,
+): AsyncGenerator<WatchUpdate> {
+  for await (const update of updates) {
+    if (update.type === 'lost') yield { type: 'lost', why: update.error?.message ?? '' };
+    else if (update.type === 'restored') yield { type: 'back' };
+    else if (!isAboutConnection(update.item)) yield update.item;
+    if (update.type === 'item' && isEnd(update.item)) return;
   }
+  // The client's signal has ended the updates: this request rejects with the reason.
+  if (client.signal.aborted) await client.status(taskId);
+}
 
-  /** Records a successful request. Returns whether the connection was lost before. */
-  restored(): boolean {
-    const wasLost = this.#lostAt !== undefined;
-    [this.#lostAt, this.waitMs] = [undefined, 0];
-    return wasLost;
-  }
+function isAboutConnection(update: TaskUpdate): boolean {
+  return update.type === 'event' && update.event.event === 'subscribed';
+}
 
-  /** Records a failed request. Throws permanent errors; returns an update for the first failure. */
-  lost(thrown: unknown, signal: AbortSignal): Extract<WatchUpdate, { type: 'lost' }> | undefined {
-    const error = asPolypodError(thrown);
-    if (signal.aborted || !isTransientError(error)) throw error;
-    const isNew = this.#lostAt === undefined;
-    const now = performance.now();
-    this.#lostAt ??= now;
-    this.waitMs = (retryAfter(error) ?? 0) * 1000;
-    if (now + this.waitMs - this.#lostAt > this.#patienceMs)
-      throw new PolypodError(
+function isEnd(update: TaskUpdate): boolean {
+  return update.type === 'status' && isFinished(update.status);
+}
+
+/** Permanent errors end the watch; a task that has not finished is asked for again. */
+function afterRequest(failure: { readonly error: unknown } | undefined, { signal }: TasksClient): AfterEnd {
+  if (failure === undefined) return { type: 'wait' };
+  const error = asPolypodError(failure.error);
+  if (signal.aborted || !isTransientError(error)) return { type: 'fail', error };
+  return { type: 'lost', error, waitMs: (retryAfter(error) ?? 0) * 1000 };
+}
+
+function limits({ signal }: TasksClient, giveUpAfterMs: number) {
+  return {
+    signal,
+    giveUpAfterMs,
+    gaveUp: (error: PolypodError | undefined, elapsedMs: number) =>
+      new PolypodError(
         'unreachable',
-        `${error.message}; given up after ${Math.round((now - this.#lostAt) / 1000)} s`,
-        { cause: error.cause },
-      );
-    return isNew ? { type: 'lost', why: error.message } : undefined;
-  }
+        `${error?.message ?? ''}; given up after ${Math.round(elapsedMs / 1000)} s`,
+        { cause: error?.cause },
+      ),
+  };
 }
