@@ -1,8 +1,8 @@
-import { readdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { arrayOf } from '../../base/index.ts';
 import { type ControlLink, openControlLink } from '../../control/index.ts';
-import { controlSocket, hostSockets } from '../../setup/index.ts';
+import { controlSocket, hostSockets, namesIn } from '../../setup/index.ts';
 import type { SessionOwner } from './session-owner.ts';
 
 /** The process that listens on a pod's socket, `RUNTIME/pods/ID.sock`: its control socket is in the same runtime directory. */
@@ -36,13 +36,4 @@ async function hostOf(id: string, directory: string): Promise<ControlLink | unde
     link?.close();
   }
   return undefined;
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    // No command hosts pods here.
-    return [];
-  }
 }

@@ -1,10 +1,10 @@
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../base/index.ts';
 import { Layout, repairKit, sessionsIn } from '../../pod/sessions.ts';
 import { realFiles } from '../../store/index.ts';
 import type { Finding } from './finding.ts';
-import type { DataPaths } from '../../setup/paths/index.ts';
+import { type DataPaths, namesIn } from '../../setup/index.ts';
 
 /** How long session files are read; `polypod log verify` checks the rest. */
 const MOST_MS = 10_000;
@@ -82,15 +82,6 @@ function rowsIn(dataDirectory: string): readonly string[] {
     return sessionsIn(dataDirectory).map(({ file }) => file);
   } catch {
     // A damaged catalogue is a separate finding.
-    return [];
-  }
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    // The directory does not exist yet.
     return [];
   }
 }

@@ -1,7 +1,7 @@
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PolypodError, withoutUndefined } from '../../../base/index.ts';
-import { findSession, type DataPaths } from '../../../setup/index.ts';
+import { findSession, type DataPaths, namesIn } from '../../../setup/index.ts';
 import { Layout, type Row, sessionsIn } from '../../../pod/sessions.ts';
 
 /** A session file, or a segment of its feed. */
@@ -40,15 +40,6 @@ function segmentsOf(directory: string): readonly LogFile[] {
   return namesIn(directory)
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => ({ path: join(directory, name), isFeed: true }));
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory).toSorted();
-  } catch {
-    // The directory does not exist yet.
-    return [];
-  }
 }
 
 function isFeed(path: string): boolean {
