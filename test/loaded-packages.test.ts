@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { MAIN, temporaryDirectory } from './cli/polypod.ts';
+
+/** Runs in the program before its first line: appends the name of each package that is loaded to a file. */
+const RECORDER = `
+import { appendFileSync } from 'node:fs';
+import Module, { register } from 'node:module';
+const hooks = \`
+  import { appendFileSync } from 'node:fs';
+  export async function resolve(specifier, context, next) {
+    const found = await next(specifier, context);
+    appendFileSync(process.env.LOADED_PACKAGES, found.url + '\\\\n');
+    return found;
+  }\`;
+register('data:text/javascript,' + encodeURIComponent(hooks));
+const load = Module._load;
+Module._load = function (request, parent, ...rest) {
+  try {
+    appendFileSync(process.env.LOADED_PACKAGES, Module._resolveFilename(request, parent) + '\\n');
+  } catch {}
+  return load.call(this, request, parent, ...rest);
+};
+`;
+
+interface Run {
+  /** The packages that were loaded. */
+  readonly packages: () => readonly string[];
+  readonly output: () => string;
+  readonly until: (text: string) => Promise<void>;
+  /** Waits for the end. */
+  readonly ended: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+function start(args: readonly string[], home = temporaryDirectory()): Run {
+  const [record, recorder] = [join(home, 'loaded.txt'), join(home, 'recorder.mjs')];
+  writeFileSync(recorder, RECORDER);
+  if (!existsSync(record)) writeFileSync(record, '');
+  const child = spawn(process.execPath, ['--import', pathToFileURL(recorder).href, MAIN, ...args], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      LOADED_PACKAGES: record,
+      POLYPOD_RUNTIME_DIR: join(home, 'run'),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  const closed = once(child, 'close');
+  return {
+    output: () => output,
+    packages: () => [
+      ...new Set(
+        readFileSync(record, 'utf8')
+          .split('\n')
+          .flatMap((line) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(line)?.[1] ?? []),
+      ),
+    ],
+    until: async (text) => {
+      while (!output.includes(text)) {
+        if (child.exitCode !== null) throw new Error(`ended before it printed ${text}: ${output}`);
+        await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), closed]);
+      }
+    },
+    ended: async () => void (await closed),
+    stop: async () => {
+      child.kill('SIGTERM');
+      await closed;
+    },
+  };
+}
+
+const HTTP = ['fastify', '@fastify/rate-limit', 'ws', 'typebox', 'ajv'];
+
+describe('packages are loaded on demand', () => {
+  it.each([[['--version']], [['--help']], [['ls']], [['ask', '--model', 'sim', 'hello']]])(
+    'polypod %j loads none',
+    async (args) => {
+      const run = start(args);
+      await run.ended();
+      expect({ packages: run.packages(), output: run.output() }).toEqual({
+        packages: [],
+        output: expect.stringMatching(/\S/),
+      });
+    },
+  );
+
+  it('polypod serve loads those for HTTP when its tasks door opens, and the OpenAPI generator when it is used', async () => {
+    const home = temporaryDirectory();
+    const daemon = start(['serve', '--json'], home);
+    await daemon.until('"socket"');
+    expect(daemon.packages().filter((name) => [...HTTP, '@fastify/swagger'].includes(name))).toEqual([]);
+    const agent = start(['agent', 'start', 'web', '--port', '0', '--json'], home);
+    await agent.ended();
+    expect(daemon.packages()).toEqual(expect.arrayContaining(HTTP));
+    expect(daemon.packages()).not.toContain('@fastify/swagger');
+    await daemon.stop();
+  });
+});
