@@ -1,8 +1,10 @@
+import { SIMPLE } from './width.ts';
+
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** Returns the user-perceived characters of a text: an emoji with its joiners is one. */
 export function splitGraphemes(text: string): string[] {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.split('');
+  if (SIMPLE.test(text)) return text.split('');
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 

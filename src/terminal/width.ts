@@ -1,6 +1,7 @@
 /** Returns how many columns a text takes: East Asian characters and emoji take two, combining marks none. */
 export function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
+  if (SIMPLE.test(text)) return text.length + (text.match(SIMPLE_WIDE)?.length ?? 0);
   let width = 0;
   for (const { segment } of segmentGraphemes(text)) width += graphemeWidth(segment);
   return width;
@@ -44,6 +45,11 @@ export function fitWidthEnd(text: string, columns: number): string {
  * a hundred times as long.
  */
 const PLAIN = /^[\x20-\x7e…]*$/;
+
+/** Characters that never combine: ASCII, our own pictures and lines, and most of Chinese and Japanese. */
+export const SIMPLE =
+  /^[\x20-\x7e…•\u2400-\u2426\u2500-\u257F\u2610\u3001-\u3011\u3041-\u3096\u30A1-\u30FC\u4E00-\u9FFF\uFF01-\uFF5E]*$/;
+const SIMPLE_WIDE = /[\u3001-\uFF5E]/g;
 
 let segmenter: Intl.Segmenter | undefined;
 

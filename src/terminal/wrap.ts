@@ -1,4 +1,4 @@
-import { displayWidth } from './width.ts';
+import { displayWidth, SIMPLE } from './width.ts';
 import { splitGraphemes } from './graphemes.ts';
 import { type Line, type Span, span, lineText, lineWidth } from './style.ts';
 
@@ -107,13 +107,20 @@ function splitWords(text: string): Word[] {
 function unspacedWords(word: string): string[] {
   if (!UNSPACED.test(word)) return [word];
   const pieces: string[] = [];
-  for (const piece of Array.from(words.segment(word), ({ segment }) => segment).flatMap(ideographs)) {
+  for (const piece of SIMPLE.test(word) ? word.split('') : segmentWord(word)) {
     const last = pieces.at(-1);
-    if (last !== undefined && (NOT_FIRST.test(piece) || NOT_LAST.test(last) || !mayBreak(last, piece)))
+    if (
+      last !== undefined &&
+      (NOT_FIRST.test(piece) || NOT_LAST.test(last.slice(-1)) || !mayBreak(last, piece))
+    )
       pieces[pieces.length - 1] = last + piece;
     else pieces.push(piece);
   }
   return pieces;
+}
+
+function segmentWord(word: string): string[] {
+  return Array.from(words.segment(word), ({ segment }) => segment).flatMap(ideographs);
 }
 
 function ideographs(piece: string): string[] {
@@ -127,7 +134,8 @@ function mayBreak(before: string, after: string): boolean {
 /** A space with a combining mark is part of a character, not a gap. */
 const WORD = /((?:[^ ]| (?=[\p{M}\p{EMod}\u200C\u200D]))*)((?: (?![\p{M}\p{EMod}\u200C\u200D]))*)/gu;
 const words = new Intl.Segmenter('th', { granularity: 'word' });
-const IDEOGRAPHIC = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u;
+/** Characters of scripts that have no spaces between words, and their punctuation. */
+export const IDEOGRAPHIC = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u;
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u3000-\u303F\uFF00-\uFFEF]/u;
 /**
