@@ -18,8 +18,8 @@ export {
   UNCOLOURED,
   lineWidth,
 } from './style.ts';
-export { type MarkdownStyle, markdownLines } from './markdown/render.ts';
-export { MarkdownStream } from './markdown/stream.ts';
+export type { MarkdownStyle } from './markdown/render.ts';
+export { markdownLines, MarkdownStream } from './markdown/stream.ts';
 export { type LiveArea, type CursorPosition, stackLive, staticLive } from './screen/live.ts';
 export { PlainOutput, wantsPlain } from './screen/plain.ts';
 export { Screen, type ScreenOutput, type OutputTarget } from './screen/screen.ts';

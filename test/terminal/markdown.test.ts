@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   COLOURED,
@@ -9,7 +10,12 @@ import {
   paintLine,
   lineText,
   lineWidth,
+  sanitizeLine,
 } from '../../src/terminal/index.ts';
+import { blocksOf } from '../../src/terminal/markdown/blocks.ts';
+import { grammarOf } from '../../src/terminal/markdown/highlight.ts';
+import { lexBlocks } from '../../src/terminal/markdown/lexer.ts';
+import { blockLines } from '../../src/terminal/markdown/render.ts';
 import { chunked, markdown } from './samples.ts';
 
 const STYLE: MarkdownStyle = { width: 40, base: {}, marks: false };
@@ -41,6 +47,13 @@ describe('markdown on a terminal', () => {
     ['see https://a.b/c_d_e.', 'see \u001b[4mhttps://a.b/c_d_e\u001b[m.'],
     ['unclosed **bold and `code', 'unclosed **bold and `code'],
     ['a &lt; b', 'a < b'],
+    ['&#27;[31m &apos;', "␛[31m '"],
+    ['注意:**重要（A）**です', '注意:\u001b[1m重要（A）\u001b[mです'],
+    ['**`a`**の', '\u001b[1;36ma\u001b[mの'],
+    ['**two  \nlines**', '\u001b[1mtwo\u001b[m\n\u001b[1mlines\u001b[m'],
+    ['[a **b**](c)', '\u001b[4ma \u001b[m\u001b[1;4mb\u001b[m\u001b[2m (c)\u001b[m'],
+    ['見てhttps://a.b/c。次', '見て\u001b[4mhttps://a.b/c\u001b[m。次'],
+    ['<b>a</b> <!-- b --> a@b.c [d][e]', '<b>a</b> <!-- b --> a@b.c [d][e]'],
     ['# Title', '\u001b[1;4mTitle\u001b[m'],
     ['Title\n===', '\u001b[1;4mTitle\u001b[m'],
   ])('%j', (source, bytes) => {
@@ -70,6 +83,30 @@ describe('markdown on a terminal', () => {
     ]);
   });
 
+  it('keeps what is nested below a line that is indented too little', () => {
+    expect(renderedLines('1. first\n  - inside\n    - deeper\n10. tenth\n  ```\n  code\n  ```')).toEqual([
+      '1. first',
+      '   • inside',
+      '     • deeper',
+      '10. tenth',
+      '',
+      '      code',
+    ]);
+  });
+
+  it('shows indented code, and lines of HTML as they are', () => {
+    expect(renderedLines('text\n\n    a  b\n\n      c\n\n<div>\n<p>')).toEqual([
+      'text',
+      '',
+      '  a  b',
+      '',
+      '    c',
+      '',
+      '<div>',
+      '<p>',
+    ]);
+  });
+
   it('shows fenced code unchanged, with its language above', () => {
     expect(renderedLines('```ts\nconst a = 1;\n\n  # no heading\n```\nafter')).toEqual([
       '  ts',
@@ -85,6 +122,44 @@ describe('markdown on a terminal', () => {
     expect(painted('```py\nreturn "a" # why\n```')).toBe(
       '\u001b[2m  py\u001b[m\n  \u001b[35mreturn\u001b[m \u001b[32m"a"\u001b[m \u001b[2m# why\u001b[m',
     );
+  });
+
+  it('colours comments and strings that span lines', () => {
+    expect(painted('```ts\n/* a\nconst b\n*/ const c = `d\n${1} e`;\n```').split('\n').slice(1)).toEqual([
+      '  \u001b[2m/* a\u001b[m',
+      '  \u001b[2mconst b\u001b[m',
+      '  \u001b[2m*/\u001b[m \u001b[35mconst\u001b[m c = \u001b[32m`d\u001b[m',
+      '  ${\u001b[33m1\u001b[m}\u001b[32m e`\u001b[m;',
+    ]);
+  });
+
+  it('colours a comment of any length', () => {
+    const lines = painted(`\`\`\`c\n/*\n${'return 1;\n'.repeat(500)}*/ return 1;\n\`\`\``).split('\n');
+    expect(new Set(lines.slice(2, -1))).toEqual(new Set(['  \u001b[2mreturn 1;\u001b[m']));
+    expect(lines.at(-1)).toContain('\u001b[35mreturn\u001b[m \u001b[33m1\u001b[m');
+  });
+
+  it('colours code in lists and quotes, and scripts in HTML', () => {
+    expect(painted('- a\n\n  ```js\n  return\n  ```')).toContain('\u001b[35mreturn\u001b[m');
+    expect(painted('```html\n<script>\nreturn\n</script>\n```')).toContain('\u001b[35mreturn\u001b[m');
+  });
+
+  it('leaves long lines and other languages plain, and colours diffs by their first column', () => {
+    const long = `return ${'1'.repeat(600)}`;
+    expect(painted(`\`\`\`js\n${long}\n\`\`\``)).not.toContain('\u001b[35m');
+    expect(painted('```klingon\nreturn 1\n```')).toBe('\u001b[2m  klingon\u001b[m\n  return 1');
+    expect(painted('```diff\n+return\n-1\n```').split('\n').slice(1)).toEqual([
+      '  \u001b[32m+return\u001b[m',
+      '  \u001b[31m-1\u001b[m',
+    ]);
+  });
+
+  it('colours every language that the page about the chat lists', () => {
+    const page = readFileSync('docs/chat.md', 'utf8');
+    const [, list = ''] = /Code is coloured in ([^.]+)\./.exec(page) ?? [];
+    const names = list.match(/`[^`]+`/g)?.map((name) => name.slice(1, -1)) ?? [];
+    expect(names.length).toBeGreaterThan(40);
+    expect(names.filter((name) => grammarOf(name) === undefined)).toEqual([]);
   });
 
   it('aligns tables by display width', () => {
@@ -149,6 +224,20 @@ describe('markdown on a terminal', () => {
     expect(renderedLines(`# a${' '.repeat(8000)}b`)).toHaveLength(2);
   });
 
+  it.each([
+    ['quotes', '>'.repeat(100_000)],
+    ['lists', '- '.repeat(50_000)],
+    ['quotes that continue without a mark', `${'> '.repeat(30)}a\nb\n`.repeat(20)],
+    ['emphasis', '*a '.repeat(20_000) + 'a* '.repeat(20_000)],
+    ['wide tables', `${'|a'.repeat(2000)}\n${'|-'.repeat(2000)}\n${'x\n'.repeat(2000)}`],
+    ['short rows', `${'|a'.repeat(60)}\n${'|-'.repeat(60)}\n${'x\n'.repeat(300)}`],
+    ['addresses', 'a.'.repeat(50_000) + '@'],
+    ['brackets', '['.repeat(50_000) + ']('.repeat(25_000)],
+    ['backticks', Array.from({ length: 500 }, (_, index) => '`'.repeat(index)).join(' ')],
+  ])('handles hostile %s', (_, text) => {
+    for (const line of markdownLines(text, STYLE)) expect(lineWidth(line)).toBeLessThanOrEqual(40);
+  });
+
   it('keeps its markup without colours', () => {
     const lines = markdownLines('## A **b** `c` [d](e)', { ...STYLE, marks: true });
     expect(lines.map(lineText)).toEqual(['## A **b** `c` [d](e)']);
@@ -202,6 +291,57 @@ describe('markdown as it streams in', () => {
     }
   });
 
+  it('renders a text in parts as marked lexes it as a whole', () => {
+    fc.assert(
+      fc.property(markdown, (text) => {
+        const lines = text.trimEnd().split('\n');
+        const source = lines.map((line) => `${sanitizeLine(line.replace(/\r$/, ''))}\n`).join('');
+        const whole = blockLines(blocksOf(lexBlocks(source)), STYLE);
+        expect(renderedLines(text.trimEnd())).toEqual(whole.map(lineText));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each([
+    ['list', (index: number) => `- item ${index}\n`, (index: number) => `• item ${index}`],
+    [
+      'item',
+      (index: number) => `${index === 0 ? '1.' : '  '} - item ${index}\n`,
+      (index: number) => `   • item ${index}`,
+    ],
+    ['quote', (index: number) => `> - item ${index}\n`, (index: number) => `│ • item ${index}`],
+    [
+      'code in an item',
+      (index: number) => (index === 0 ? '- ```\n' : `  line ${index}\n`),
+      (index: number) => `    line ${index}`,
+    ],
+    [
+      'table',
+      (index: number) => (index === 0 ? 'a | b\n--|--\n' : `${index} | row\n`),
+      (index: number) => `${index}  │ row`,
+    ],
+  ])('finishes a long %s in parts', (_, source, shown) => {
+    const stream = new MarkdownStream(STYLE);
+    const finished: Line[] = [];
+    for (let index = 0; index < 1000; index += 1) {
+      finished.push(...stream.push(source(index)));
+      expect(stream.open().length).toBeLessThan(600);
+    }
+    const all = [...finished, ...stream.end()].map((line) => lineText(line).replaceAll(/ +/g, ' '));
+    for (let index = 3; index < 1000; index += 1) expect(all).toContain(shown(index).replaceAll(/ +/g, ' '));
+    expect(all.length).toBeLessThan(1005);
+  });
+
+  it('produces the same lines for any chunking of long blocks', () => {
+    const text = LONG_BLOCKS.join('\n');
+    const whole = renderedLines(text);
+    for (const size of [1, 7, 100])
+      expect(streamed(text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [], 40).map(lineText)).toEqual(whole);
+    expect(whole).toContain('  • end of the item');
+    expect(whole.at(-1)).toBe('the end');
+  });
+
   it('splits an endless line, at the same places for any chunking', () => {
     const text = `${'word '.repeat(5000)}\n\nend`;
     const cut = streamed(text.match(/[^]{1,7}/g) ?? [], 40);
@@ -211,6 +351,17 @@ describe('markdown as it streams in', () => {
     expect(stream.open().length).toBeLessThan(400);
   });
 });
+
+/** Blocks that are too long to be laid out with every delta. */
+const LONG_BLOCKS = [
+  'Some words of a line.\n'.repeat(600),
+  `- an item\n${'  - a nested item with words\n'.repeat(150)}\n  - end of the item\n- next`,
+  `\n> quoted\n${'> > twice\n'.repeat(300)}> once\n`,
+  `a | b\n--|--\n${'x | a cell\n'.repeat(400)}wider than the others | y\n`,
+  `1. code\n   \`\`\`ts\n${'   const a = 1;\n'.repeat(300)}   \`\`\`\n2. second\n`,
+  '    indented code\n'.repeat(500),
+  'the end',
+];
 
 function streamed(chunks: readonly string[], width: number): Line[] {
   const stream = new MarkdownStream({ ...STYLE, width });

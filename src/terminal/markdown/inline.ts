@@ -1,95 +1,124 @@
-import { type Line, type Style, type Span, span } from '../style.ts';
-import { type InlineStyle, type Piece, piecesAt } from './pieces.ts';
+import type { MarkedToken, Token } from 'marked';
+import { CYAN, DIM, type Line, type Style, type Span, span } from '../style.ts';
+import { IDEOGRAPHIC } from '../wrap.ts';
+import { lexInline, ownTokens } from './lexer.ts';
+
+export interface InlineStyle {
+  /** Keeps the markup (`**`, backticks) in the text, for output without colours. */
+  readonly marks: boolean;
+}
 
 /** Returns the lines of a paragraph, one per hard break, with emphasis, code and links as styles. */
-export function inlineLines(text: string, base: Style, style: InlineStyle): Line[] {
-  return splitHardBreaks(text).map((part) => inlineSpans(part, base, style));
+export function inlineLines(text: string, base: Style, { marks }: InlineStyle): Line[] {
+  const lines = new InlineLines(marks);
+  lines.write(lexInline(joinLines(text)), base);
+  return lines.lines;
 }
 
-function inlineSpans(text: string, base: Style, style: InlineStyle): Line {
-  const pieces: Piece[] = [];
-  for (let offset = 0; offset < text.length; ) {
-    const { pieces: found, length } = piecesAt(text, offset, style);
-    pieces.push(...found);
-    offset += length;
+const LINK: Style = { underline: true };
+
+class InlineLines {
+  readonly lines: Span[][] = [[]];
+  readonly #marks: boolean;
+
+  constructor(marks: boolean) {
+    this.#marks = marks;
   }
-  const looks = emphasis(pieces, style);
-  return pieces.flatMap((piece, index): Span[] => {
-    const pieceStyle = piece.type === 'mark' ? {} : piece.look;
-    return piece.text === '' ? [] : [span(piece.text, { ...base, ...looks[index], ...pieceStyle })];
-  });
-}
 
-/** Returns the style that the markup gives to each piece; matched markers are removed. */
-function emphasis(pieces: readonly Piece[], { marks }: InlineStyle): Style[] {
-  const changes = pieces.map(() => ({ bold: 0, italic: 0, strike: 0 }));
-  const openers: number[] = [];
-  pieces.forEach((piece, index) => {
-    if (piece.type !== 'mark') return;
-    while (piece.closes && piece.left > 0) {
-      const openerIndex = openers.findLastIndex((at) => matches(pieces[at], piece));
-      const opener = openers[openerIndex];
-      const partner = opener === undefined ? undefined : pieces[opener];
-      if (opener === undefined || partner?.type !== 'mark') break;
-      const used = piece.mark === '~' ? piece.left : Math.min(2, piece.left, partner.left);
-      const kind = emphasisKind(piece.mark, used);
-      const [first, last] = [changes[opener], changes[index]];
-      if (first !== undefined && last !== undefined) {
-        first[kind] += 1;
-        last[kind] -= 1;
+  write(tokens: readonly Token[], look: Style): void {
+    for (const token of ownTokens(tokens)) this.#writeToken(token, look);
+  }
+
+  #writeToken(token: MarkedToken, look: Style): void {
+    switch (token.type) {
+      case 'text':
+        return this.#add(decodeEntities(token.text), look);
+      case 'escape':
+        return this.#add(token.text, look);
+      case 'codespan':
+        return this.#add(this.#marks ? token.raw : token.text, { ...look, ...CYAN });
+      case 'strong':
+        return this.#emphasize(token, { ...look, bold: true });
+      case 'em':
+        return this.#emphasize(token, { ...look, italic: true });
+      case 'del':
+        return this.#emphasize(token, { ...look, strike: true });
+      case 'link': {
+        const { raw, text, href, tokens, autolink } = token;
+        const linked = { ...look, ...LINK, href };
+        if (autolink) return this.#add(text, linked);
+        if (this.#marks) return this.#add(raw, look);
+        if (text === href || text === '') return this.#add(href, linked);
+        this.write(tokens, linked);
+        return this.#add(` (${href})`, { ...look, ...DIM });
       }
-      for (const end of [partner, piece]) {
-        end.left -= used;
-        if (!marks) end.text = end.mark.repeat(end.left);
-      }
-      openers.length = openerIndex + (partner.left > 0 ? 1 : 0);
+      case 'image':
+        if (this.#marks) return this.#add(token.raw, look);
+        this.#add(`[image: ${token.text}]`, { ...look, ...LINK, href: token.href });
+        return this.#add(` (${token.href})`, { ...look, ...DIM });
+      case 'br':
+      case 'html':
+        this.lines.push([]);
+        return undefined;
+      default:
+        return this.#add(token.raw, look);
     }
-    if (piece.opens && piece.left > 0) openers.push(index);
-  });
-  return accumulateStyles(changes);
+  }
+
+  #emphasize({ raw, text, tokens }: { raw: string; text: string; tokens: Token[] }, look: Style): void {
+    const mark = this.#marks ? raw.slice(0, (raw.length - text.length) / 2) : '';
+    this.#add(mark, look);
+    this.write(tokens, look);
+    this.#add(mark, look);
+  }
+
+  #add(text: string, look: Style): void {
+    const line = this.lines.at(-1);
+    if (text === '' || line === undefined) return;
+    const last = line.at(-1);
+    const isAfterBreak = last === undefined && this.lines.length > 1;
+    const added = span((isAfterBreak ? text.trimStart() : text).replaceAll('\n', ' '), look);
+    if (last?.look === look) line[line.length - 1] = { text: last.text + added.text, look };
+    else if (added.text !== '') line.push(added);
+  }
 }
 
-/** Accumulates how many markers of each kind are open at each piece. */
-function accumulateStyles(changes: readonly Readonly<Record<Kind, number>>[]): Style[] {
-  const open = { bold: 0, italic: 0, strike: 0 };
-  return changes.map((change) => {
-    for (const kind of KINDS) open[kind] += change[kind];
-    return Object.fromEntries(KINDS.filter((kind) => open[kind] > 0).map((kind) => [kind, true as const]));
-  });
-}
-
-type Kind = 'bold' | 'italic' | 'strike';
-const KINDS: readonly Kind[] = ['bold', 'italic', 'strike'];
-
-function emphasisKind(mark: string, count: number): Kind {
-  if (mark === '~') return 'strike';
-  return count === 2 ? 'bold' : 'italic';
-}
-
-function matches(opener: Piece | undefined, closer: Extract<Piece, { type: 'mark' }>): boolean {
-  if (opener?.type !== 'mark' || opener.mark !== closer.mark) return false;
-  return closer.mark === '~' ? opener.left === closer.left : true;
-}
-
-/** Converts line breaks inside a paragraph to spaces, except after two spaces, a backslash or `<br>`. */
-function splitHardBreaks(text: string): string[] {
-  const sources = text.replace(/<br ?\/?>\n?/gi, '\\\n').split('\n');
-  const lines: string[] = [];
+/** Replaces line breaks with spaces, except hard ones: after two spaces or a backslash. */
+function joinLines(text: string): string {
+  if (!text.includes('\n')) return text.trim();
+  const sources = text.split('\n');
+  let joined = '';
   let isNew = true;
   sources.forEach((source, index) => {
     const isBroken = index < sources.length - 1 && (source.endsWith('\\') || source.endsWith('  '));
-    const content = (isBroken && source.endsWith('\\') ? source.slice(0, -1) : source).trim();
-    if (isNew) lines.push(content);
-    else lines[lines.length - 1] = joinLines(lines.at(-1) ?? '', content);
+    const content = source.trim();
+    joined += isNew || isUnspaced(joined, content) ? content : ` ${content}`;
+    if (isBroken) joined += content.endsWith('\\') ? '\n' : '  \n';
     isNew = isBroken;
   });
-  return lines;
+  return joined;
 }
 
 /** Chinese and Japanese have no spaces between words, so a line break there is dropped. */
-function joinLines(before: string, after: string): string {
-  const isUnspaced = IDEOGRAPH.test(before.at(-1) ?? '') && IDEOGRAPH.test(after[0] ?? '');
-  return isUnspaced ? before + after : `${before} ${after}`;
+function isUnspaced(before: string, after: string): boolean {
+  return IDEOGRAPHIC.test(before.at(-1) ?? '') && IDEOGRAPHIC.test(after[0] ?? '');
 }
 
-const IDEOGRAPH = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u;
+function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text;
+  return text.replace(ENTITY, (source: string, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return ENTITIES[name] ?? source;
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+    return code === 0 || code > 0x10ffff ? '\uFFFD' : String.fromCodePoint(code);
+  });
+}
+
+const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,6}));/gi;
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+};

@@ -1,11 +1,10 @@
-import { DIM, type Line, type Style, PLAIN, type Span, span, lineWidth } from '../style.ts';
-import { sanitizeLine } from '../sanitize.ts';
+import type { Tokens } from 'marked';
+import { DIM, type Line, type Style, type Span, span } from '../style.ts';
 import { chopLine, wrapLine } from '../wrap.ts';
-import type { Block } from './block.ts';
-import { colourCode } from './code.ts';
-import { inlineLines } from './inline.ts';
-import { finish, type ParserState, INITIAL_STATE, step } from './step.ts';
-import type { InlineStyle } from './pieces.ts';
+import { type Block, blocksOf, hasGap, type Position, START } from './blocks.ts';
+import { type CodeState, colourCode, startCode } from './code.ts';
+import { type InlineStyle, inlineLines } from './inline.ts';
+import { itemStart } from './item-indent.ts';
 import { tableLines } from './table.ts';
 
 export interface MarkdownStyle extends InlineStyle {
@@ -14,51 +13,37 @@ export interface MarkdownStyle extends InlineStyle {
   readonly base: Style;
 }
 
-/** Renders a complete markdown text as lines. */
-export function markdownLines(text: string, style: MarkdownStyle, depth = 0): Line[] {
-  let reading: ParserState = INITIAL_STATE;
-  const blocks: Block[] = [];
-  for (const source of text.replace(/\n$/, '').split('\n')) {
-    const [next, finished] = step(reading, sourceLine(source));
-    reading = next;
-    blocks.push(...finished);
-  }
-  return [...blocks, ...finish(reading)[1]].flatMap((block) => blockLines(block, style, depth));
+/** Renders consecutive blocks, with empty lines between them. */
+export function blockLines(
+  blocks: readonly Block[],
+  style: MarkdownStyle,
+  position: Position = START,
+): Line[] {
+  let before = position;
+  return blocks.flatMap((block) => {
+    const lines = contentLines(block, style);
+    const gap = hasGap(before, block.type) ? [[]] : [];
+    before = { last: block.type, isBlankAfter: block.isBlankAfter };
+    return [...gap, ...lines];
+  });
 }
 
-/** Prepares a source line for `step`. */
-export function sourceLine(source: string): string {
-  return sanitizeLine(source.replace(/\r$/, ''));
-}
-
-export function blockLines(block: Block, style: MarkdownStyle, depth = 0): Line[] {
-  const lines = contentLines(block, style, depth);
-  return block.gap ? [[], ...lines] : lines;
-}
-
-function contentLines(block: Block, style: MarkdownStyle, depth: number): Line[] {
+function contentLines(block: Block, style: MarkdownStyle): Line[] {
   const { width, base } = style;
   switch (block.type) {
     case 'heading':
-      return headingLines(block.level, block.text, style);
+      return headingLines(block.token, style);
     case 'paragraph':
-      return wrapLines(inlineLines(block.text, base, style), width);
-    case 'code-open':
-      return block.language === '' ? [] : chopLine([span(`  ${block.language}`, DIM)], width);
-    case 'code-line':
-      return indentLines(
-        chopLine(colourCode(block.text, block.language), innerWidth(width, 2)),
-        span('  '),
-        width,
-      );
+      return wrapLines(inlineLines(block.token.text, base, style), width);
+    case 'fence':
+    case 'indented':
+      return codeLines(block.token, style);
     case 'item':
-      return itemLines(block.marker, block.text, style, depth);
-    case 'quote': {
-      const innerStyle = { ...style, width: innerWidth(width, 2), base: { ...base, dim: true as const } };
-      return indentLines(innerLines(block.text, innerStyle, depth), span('│ ', DIM), width);
-    }
+      return itemLines(block.token, style);
+    case 'quote':
+      return frameLines(blockLines(blocksOf(block.token.tokens), quoteStyle(style)), QUOTE, width);
     case 'table':
-      return tableLines(block, width, style);
+      return tableLines(block.token, width, style).lines;
     case 'rule':
       return [[span('─'.repeat(Math.min(width, RULE_WIDTH)), DIM)]];
   }
@@ -66,31 +51,94 @@ function contentLines(block: Block, style: MarkdownStyle, depth: number): Line[]
 
 const RULE_WIDTH = 60;
 
-function headingLines(level: number, text: string, style: MarkdownStyle): Line[] {
-  const look: Style = { ...style.base, bold: true, ...(level === 1 ? { underline: true } : {}) };
-  const mark = style.marks || level > 2 ? [span(`${'#'.repeat(level)} `, { ...style.base, dim: true })] : [];
+function headingLines({ depth, text }: Tokens.Heading, style: MarkdownStyle): Line[] {
+  const look: Style = { ...style.base, bold: true, ...(depth === 1 ? { underline: true } : {}) };
+  const mark = style.marks || depth > 2 ? [span(`${'#'.repeat(depth)} `, { ...style.base, dim: true })] : [];
   const [first = [], ...rest] = inlineLines(text, look, style);
   return wrapLines([[...mark, ...first], ...rest], style.width);
 }
 
-function itemLines(marker: string, text: string, style: MarkdownStyle, depth: number): Line[] {
-  const [, box, task] = /^\[([ xX])\]\s+([^]*)$/.exec(text) ?? [];
+function codeLines({ raw, text, lang }: Tokens.Code, style: MarkdownStyle): Line[] {
+  const language = languageOf(lang);
+  const lines = languageLines(language, style.width);
+  let state = startCode(language);
+  // The text of no line and of an empty line are the same.
+  const isEmpty = text === '' && raw.replace(/\n$/, '').split('\n').length < 3;
+  for (const source of isEmpty ? [] : text.replace(/\n$/, '').split('\n')) {
+    const [next, rows] = codeLine(state, source, style);
+    state = next;
+    lines.push(...rows);
+  }
+  return lines;
+}
+
+/** Returns the language in the text after a code fence. */
+export function languageOf(words: string | undefined): string {
+  return words?.split(/\s+/)[0] ?? '';
+}
+
+/** Renders the name of a language above its code. */
+export function languageLines(language: string, width: number): Line[] {
+  return language === '' ? [] : chopLine([span(`  ${language}`, DIM)], width);
+}
+
+/** Renders the next line of a code block. */
+export function codeLine(state: CodeState, text: string, { width }: MarkdownStyle): [CodeState, Line[]] {
+  const [next, line] = colourCode(state, text);
+  return [next, frameLines(chopLine(line, innerWidth(width, 2)), CODE, width)];
+}
+
+function itemLines(item: Tokens.ListItem, style: MarkdownStyle): Line[] {
+  const frame = itemFrame(item, style);
+  const tokens = item.tokens.filter(({ type }) => type !== 'checkbox');
+  const blocks = blocksOf(tokens).map((block, index): Block => {
+    if (index > 0 || !item.loose || block.type !== 'paragraph') return block;
+    return { ...block, token: { text: withoutTask(item, block.token.text) } };
+  });
+  const lines = blockLines(blocks, innerStyle(style, frame));
+  return frameLines(lines.length === 0 ? [[]] : lines, frame, style.width);
+}
+
+/** Removes the box of a task from the text of its item. */
+export function withoutTask({ task }: Tokens.ListItem, text: string): string {
+  return task ? text.replace(/^\[[ xX]\]\s+/, '') : text;
+}
+
+/** What surrounds the lines of a block inside another one. */
+export interface Frame {
+  /** Precedes the first line. */
+  readonly lead: Span;
+  /** Precedes the following lines. */
+  readonly indent: Span;
+  /** The width of both. */
+  readonly columns: number;
+}
+
+export const QUOTE: Frame = { lead: span('│ ', DIM), indent: span('│ ', DIM), columns: 2 };
+const CODE: Frame = { lead: span('  '), indent: span('  '), columns: 2 };
+
+/** Returns the marker of a list item as a frame. */
+export function itemFrame({ raw, task, checked }: Tokens.ListItem, { base }: MarkdownStyle): Frame {
+  const [first = ''] = raw.split('\n', 1);
+  const marker = itemStart(first)?.marker ?? '-';
   const bullet = /^[-*+]$/.test(marker) ? '•' : marker;
-  const lead: Span[] = [span(`${bullet} `, box === undefined ? { ...style.base, dim: true } : PLAIN)];
-  if (box !== undefined) lead[0] = box === ' ' ? span('☐ ', style.base) : span('☑ ', { colour: 'green' });
-  const indent = lineWidth(lead);
-  const lines = innerLines(task ?? text, { ...style, width: innerWidth(style.width, indent) }, depth);
-  const [first = [], ...rest] = hasRoom(style.width, indent) ? lines : [[], ...lines];
-  return [[...lead, ...first], ...indentLines(rest, span(' '.repeat(indent)), style.width)];
+  const lead = task ? taskBox(checked === true, base) : span(`${bullet} `, { ...base, dim: true });
+  const columns = task ? 2 : bullet.length + 1;
+  return { lead, indent: span(' '.repeat(columns)), columns };
 }
 
-/** Limits the depth: a line of `> > >` must not nest as deep as it is long. */
-function innerLines(text: string, style: MarkdownStyle, depth: number): Line[] {
-  if (depth < MAX_DEPTH) return markdownLines(text, style, depth + 1);
-  return wrapLines(inlineLines(text, style.base, style), style.width);
+function taskBox(isDone: boolean, base: Style): Span {
+  return isDone ? span('☑ ', { colour: 'green' }) : span('☐ ', base);
 }
 
-const MAX_DEPTH = 16;
+export function quoteStyle(style: MarkdownStyle): MarkdownStyle {
+  return { ...innerStyle(style, QUOTE), base: { ...style.base, dim: true } };
+}
+
+/** Returns the style of the lines in a frame. */
+export function innerStyle(style: MarkdownStyle, { columns }: Frame): MarkdownStyle {
+  return { ...style, width: innerWidth(style.width, columns) };
+}
 
 /** Limits indentation: deep nesting at a small width would leave no room for the text. */
 function innerWidth(width: number, indent: number): number {
@@ -103,9 +151,21 @@ function hasRoom(width: number, indent: number): boolean {
 
 const MIN_WIDTH = 8;
 
-function indentLines(lines: readonly Line[], indent: Span, width: number): Line[] {
-  if (!hasRoom(width, indent.text.length)) return [...lines];
-  return lines.map((line) => (line.length === 0 && indent.text.trim() === '' ? line : [indent, ...line]));
+/** Puts lines into a frame, or continues it. */
+export function frameLines(
+  lines: readonly Line[],
+  { lead, indent, columns }: Frame,
+  width: number,
+  isStarted = false,
+): Line[] {
+  const isEmpty = indent.text.trim() === '';
+  const isMarked = lead.text !== indent.text;
+  if (!hasRoom(width, columns))
+    return isMarked && !isStarted && lines.length > 0 ? [[lead], ...lines] : [...lines];
+  return lines.map((line, index) => {
+    if (index === 0 && isMarked && !isStarted) return [lead, ...line];
+    return line.length === 0 && isEmpty ? line : [indent, ...line];
+  });
 }
 
 function wrapLines(lines: readonly Line[], width: number): Line[] {

@@ -1,6 +1,13 @@
 import type { Line } from '../style.ts';
-import { blockLines, type MarkdownStyle, sourceLine } from './render.ts';
-import { finish, type ParserState, INITIAL_STATE, step } from './step.ts';
+import { sanitizeLine } from '../sanitize.ts';
+import { finish, INITIAL_STATE, readLine } from './reader.ts';
+import type { MarkdownStyle } from './render.ts';
+
+/** Renders a complete markdown text as lines. */
+export function markdownLines(text: string, style: MarkdownStyle): Line[] {
+  const stream = new MarkdownStream(style);
+  return [...stream.push(text), ...stream.end()];
+}
 
 /** A longer line is split: an endless one would be laid out again with every delta. */
 const MAX_LINE = 8192;
@@ -11,7 +18,7 @@ const MAX_LINE = 8192;
  */
 export class MarkdownStream {
   #style: MarkdownStyle;
-  #reading: ParserState = INITIAL_STATE;
+  #state = INITIAL_STATE;
   #partial = '';
 
   constructor(style: MarkdownStyle) {
@@ -23,7 +30,7 @@ export class MarkdownStream {
     const lines: Line[] = [];
     let rest = this.#partial + text;
     for (let end = lineEnd(rest); end !== undefined; end = lineEnd(rest)) {
-      lines.push(...this.#parseLine(rest.slice(0, end)));
+      lines.push(...this.#readLine(rest.slice(0, end)));
       rest = rest.slice(rest[end] === '\n' ? end + 1 : end);
     }
     this.#partial = rest;
@@ -32,8 +39,7 @@ export class MarkdownStream {
 
   /** Returns the unfinished lines, as if the text ended here. */
   open(): Line[] {
-    const [reading, blocks] = this.#withPartial();
-    return [...blocks, ...finish(reading)[1]].flatMap((block) => blockLines(block, this.#style));
+    return finish(this.#state, this.#style, this.#partial === '' ? undefined : sourceLine(this.#partial));
   }
 
   /** Changes the width of the following lines. */
@@ -44,21 +50,20 @@ export class MarkdownStream {
   /** Ends the text; returns the lines that were still open. */
   end(): Line[] {
     const lines = this.open();
-    this.#reading = INITIAL_STATE;
+    this.#state = INITIAL_STATE;
     this.#partial = '';
     return lines;
   }
 
-  #parseLine(source: string): Line[] {
-    const [reading, blocks] = step(this.#reading, sourceLine(source));
-    this.#reading = reading;
-    return blocks.flatMap((block) => blockLines(block, this.#style));
+  #readLine(source: string): readonly Line[] {
+    const [state, lines] = readLine(this.#state, sourceLine(source), this.#style);
+    this.#state = state;
+    return lines;
   }
+}
 
-  #withPartial(): ReturnType<typeof step> {
-    if (this.#partial === '') return [this.#reading, []];
-    return step(this.#reading, sourceLine(this.#partial));
-  }
+function sourceLine(source: string): string {
+  return sanitizeLine(source.replace(/\r$/, ''));
 }
 
 function lineEnd(text: string): number | undefined {

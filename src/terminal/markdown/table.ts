@@ -1,33 +1,45 @@
+import type { Tokens } from 'marked';
 import { BOLD, DIM, type Line, type Span, span, lineWidth } from '../style.ts';
 import { wrapLine } from '../wrap.ts';
-import type { Align, BlockContent } from './block.ts';
-import { inlineLines } from './inline.ts';
-import type { InlineStyle } from './pieces.ts';
+import { type InlineStyle, inlineLines } from './inline.ts';
 
-type Table = Extract<BlockContent, { type: 'table' }>;
+type Align = Tokens.Table['align'][number];
 type Cell = readonly Line[];
+
+/** The widths of the columns before they are narrowed, for the following rows of a long table. */
+export type ColumnWidths = readonly number[];
 
 const SEPARATOR = ' │ ';
 /** A narrower column is unreadable. */
 const MIN_COLUMN = 6;
 
-/** Renders a table with aligned columns, narrowed to the width; if it cannot fit, each row becomes a list. */
-export function tableLines(table: Table, width: number, style: InlineStyle): Line[] {
-  const count = table.header.length;
-  const header = table.header.map((cell) => inlineLines(cell, BOLD, style));
-  const rows = table.rows.map((row) =>
-    Array.from({ length: count }, (_, index) => inlineLines(row[index] ?? '', {}, style)),
+/**
+ * Renders a table with aligned columns, narrowed to the width; if it cannot fit, each row becomes a list. With
+ * the widths of the rows before, renders only the rows.
+ */
+export function tableLines(
+  table: Tokens.Table,
+  width: number,
+  style: InlineStyle,
+  before?: ColumnWidths,
+): { readonly lines: Line[]; readonly widths: ColumnWidths } {
+  const header = table.header.map(({ text }) => inlineLines(text, BOLD, style));
+  const rows = table.rows.map((row) => row.map(({ text }) => inlineLines(text, {}, style)));
+  const natural = header.map((_, index) =>
+    Math.max(before?.[index] ?? 1, naturalWidth([header, ...rows], index)),
   );
-  const natural = Array.from({ length: count }, (_, index) => naturalWidth([header, ...rows], index));
-  const room = width - SEPARATOR.length * (count - 1);
-  if (room < Math.min(MIN_COLUMN * count, sum(natural))) return tableAsList(header, rows, width);
+  const room = width - SEPARATOR.length * (header.length - 1);
+  if (room < Math.min(MIN_COLUMN * header.length, sum(natural))) {
+    const lines = tableAsList(header, rows, width);
+    return { lines: before === undefined || lines.length === 0 ? lines : [[], ...lines], widths: natural };
+  }
   const widths = shrinkColumns(natural, room);
   const ruled = span(widths.map((columns) => '─'.repeat(columns)).join('─┼─'), DIM);
-  return [
-    ...rowLines(header, widths, table.aligns),
-    [ruled],
-    ...rows.flatMap((row) => rowLines(row, widths, table.aligns)),
-  ];
+  const heading = before === undefined ? [...rowLines(header, widths, table.align), [ruled]] : [];
+  return {
+    lines: [...heading, ...rows.flatMap((row) => rowLines(row, widths, table.align))],
+    widths: natural,
+  };
 }
 
 function naturalWidth(rows: readonly (readonly Cell[])[], index: number): number {
@@ -65,7 +77,7 @@ function rowLines(cells: readonly Cell[], widths: readonly number[], aligns: rea
 
 function alignCell(line: Line, width: number, align: Align, isLast: boolean): Span[] {
   const space = Math.max(0, width - lineWidth(line));
-  const before = { left: 0, center: Math.floor(space / 2), right: space }[align];
+  const before = { left: 0, center: Math.floor(space / 2), right: space }[align ?? 'left'];
   const after = isLast ? 0 : space - before;
   return [
     ...(before > 0 ? [span(' '.repeat(before))] : []),
