@@ -72,8 +72,25 @@ test('the check detects eager imports: polypod run needs providers and the store
   expect(foldersLoadedWith('src/cli/commands/run/run.ts')).toEqual(expect.arrayContaining(['llm', 'store']));
 });
 
-test('no command loads the JSON Schema library at its start: the validator thread does', () => {
+test('the JSON Schema library is loaded by the validator thread, and by the tasks door when it opens', () => {
   const loaded = chunks.filter((chunk) => chunk.type === 'chunk');
-  expect(loaded.filter(({ code }) => code.includes('ajv/dist/2020.js'))).toHaveLength(1);
-  expect(loaded.flatMap(({ imports }) => imports).filter((name) => name.startsWith('ajv'))).toEqual([]);
+  const importing = loaded.filter(({ imports }) => imports.some((name) => name.startsWith('ajv')));
+  expect(importing.flatMap(({ modules }) => Object.keys(modules).map((id) => relative('src', id)))).toEqual(
+    expect.arrayContaining(['protocols/tasks/http/validation.ts']),
+  );
+  for (const name of ['main', 'commands/ls', 'commands/run/run', 'commands/chat', 'commands/serve'])
+    expect([...filesLoadedWith(`src/cli/${name}.ts`)].filter((file) => file.startsWith('ajv'))).toEqual([]);
+});
+
+test.each(['main', 'commands/ls', 'commands/run/run', 'commands/serve'])(
+  '%s loads neither the Markdown lexer nor the highlighter',
+  (name) => {
+    const loaded = filesLoadedWith(`src/cli/${name}.ts`);
+    expect([...loaded].filter((file) => /^(?:marked|highlight\.js)/.test(file))).toEqual([]);
+  },
+);
+
+test('the chat loads the Markdown lexer, and the highlighter only for its first code block', () => {
+  const loaded = filesLoadedWith('src/cli/commands/chat.ts');
+  expect([...loaded].filter((file) => /^(?:marked|highlight\.js)/.test(file))).toEqual(['marked']);
 });
