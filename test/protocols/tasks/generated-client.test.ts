@@ -9,7 +9,7 @@ import type { OpenApiDocument } from './document.ts';
 import { type Client, tasksFixture, textAnswer } from './fixture.ts';
 
 const exec = promisify(execFile);
-const GENERATOR = resolve('test/openapi-client/node_modules/openapi-typescript/bin/cli.js');
+const GENERATOR = resolve('scripts/openapi-generator/node_modules/openapi-typescript/bin/cli.js');
 const COMPILER = resolve('node_modules/typescript/bin/tsc');
 
 /** A program that uses the generated types through openapi-fetch. */
