@@ -41,17 +41,17 @@ export class EventQueue<T> {
       );
     this.#hasReader = true;
     for (;;) {
-      const items = this.#queue;
-      this.#queue = [];
-      yield* items;
-      if (items.length > 0) this.#drained();
-      else if (this.#end !== undefined) {
-        if (this.#end.error !== undefined) throw this.#end.error;
-        return;
-      } else
+      // Nothing is awaited between the check and the wait, so no item is missed.
+      while (this.#queue.length === 0 && this.#end === undefined)
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
+      const items = this.#queue;
+      if (items.length === 0) break;
+      this.#queue = [];
+      yield* items;
+      this.#drained();
     }
+    if (this.#end?.error !== undefined) throw this.#end.error;
   }
 }

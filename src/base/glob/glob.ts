@@ -14,7 +14,7 @@ export interface GlobOptions {
  * Compiles a glob for paths. In a name, `*` matches any characters, `?` one, `[a-z]` one of these and `[!a-z]` one of the
  * others; `**` as a name matches any number of names, at the end at least one; `{a,b}` are alternatives; a backslash makes
  * the next character literal. Returns undefined for a glob with too many alternatives. Matching takes at most time
- * proportional to the lengths of glob and path, so that nobody can block the process with either.
+ * proportional to the product of the lengths of glob and path, so that nobody can block the process with either.
  */
 export function compilePathGlob(
   glob: string,
