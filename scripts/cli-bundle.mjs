@@ -19,8 +19,11 @@ export async function bundleCli(input) {
     format: 'esm',
     entryFileNames: 'main.js',
     chunkFileNames: '[name]-[hash].js',
-    // Every command needs some of base, each another part: as one file it loads faster than as the 20 that sharing would make.
-    codeSplitting: { groups: [{ name: 'base', test: (id) => id.startsWith(base) }] },
+    // Every command needs some of base, each another part: as one file it loads faster than as the 20 that sharing would make. Its
+    // subfolders are for a few commands.
+    codeSplitting: {
+      groups: [{ name: 'base', test: (id) => id.startsWith(base) && !id.slice(base.length).includes(sep) }],
+    },
     // Comments and indentation are half of the text and cost time to read. Names are kept for stack traces.
     minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
   });
