@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/base/index.ts';
 import { task, tasksFixture, textAnswer } from './fixture.ts';
 
 const JSON_TYPE = 'application/json';
@@ -63,5 +64,37 @@ describe('the body of a request', () => {
   it('of an unknown path is not read', async () => {
     const { client } = await tasksFixture([]);
     expect((await client().post('/nowhere', 'no json', { 'content-type': 'text/plain' })).status).toBe(404);
+  });
+});
+
+describe('an invalid value', () => {
+  it('is described but not quoted, as it may be a secret, except for a word of a list', async () => {
+    const { client } = await tasksFixture([]);
+    const message = async (more: JsonObject): Promise<string> => {
+      const { body } = await client().post('/submit_task', task(more));
+      return (body as { error: { message: string } }).error.message;
+    };
+    expect(await message({ context: { maxTurns: 'sk-secret' } })).toBe(
+      'the task cannot be read: context.maxTurns must be a whole number from 1 on, not text',
+    );
+    expect(await message({ context: { allowedPaths: ['sk-secret'] } })).toBe(
+      'the task cannot be read: context.allowedPaths.0 must be an absolute path of at most 4096 characters, without null characters',
+    );
+    expect(await message({ context: { budget: -1 } })).toContain(
+      'context.budget must be an amount of 0 or more',
+    );
+    expect(await message({ userPrompt: ' ' })).toBe(
+      'the task cannot be read: userPrompt must be text, not blank',
+    );
+    expect(await message({ userPrompt: [] })).toBe(
+      'the task cannot be read: userPrompt must be text, not a list',
+    );
+    expect(await message({ taskType: 'chatt' })).toContain(
+      'taskType must be one of chat, command_execution, file_operation, complex_task, not "chatt": did you mean "chat"?',
+    );
+    expect(await message({ taskType: 'x'.repeat(1_000) })).toContain('complex_task, not text');
+    expect(await message({ context: { files: Array(101).fill('f') } })).toContain(
+      'context.files must have at most 100 elements',
+    );
   });
 });

@@ -50,7 +50,7 @@ function problemOf(
 ): FieldProblem {
   const path = instancePath.split('/').slice(1).map(unescapePointer);
   if (keyword === 'required') return { path: [...path, String(params.missingProperty)], text: 'is missing' };
-  if (keyword === 'oneOf') return { ...oneRequired(objectOf(parentSchema)) };
+  if (keyword === 'oneOf') return oneRequired(objectOf(parentSchema));
   if (data === null)
     return { path, text: isRequired(root, path) ? 'is missing' : 'must not be null: omit it' };
   return { path, text: `must ${expectation(keyword, objectOf(parentSchema), data)}` };
@@ -67,12 +67,11 @@ function oneRequired({ oneOf }: JsonObject): FieldProblem {
 
 function expectation(keyword: string, schema: JsonObject, data: unknown): string {
   if (keyword === 'maxItems') return `have at most ${String(schema.maxItems)} elements`;
-  const found = describeValue(data);
   if (Array.isArray(schema.enum))
-    return `be one of ${schema.enum.join(', ')}, not ${found}${hint(data, schema.enum)}`;
+    return `be one of ${schema.enum.join(', ')}, not ${quotedWord(data)}${hint(data, schema.enum)}`;
   const isBlank = typeof data === 'string' && data.trim() === '';
   const expected = describedAs(schema) ?? TYPE_NAMES[String(schema.type)] ?? String(schema.type);
-  if (keyword === 'type') return `be ${expected}, not ${found}`;
+  if (keyword === 'type') return `be ${expected}, not ${describeValue(data)}`;
   return isBlank ? `be ${expected}, not blank` : `be ${expected}`;
 }
 
@@ -94,10 +93,16 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'a map',
 };
 
+/** Text is not quoted: it may be a secret in the wrong field. */
 function describeValue(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (typeof value === 'string') return value.length <= MAX_QUOTED ? `"${value}"` : 'a long text';
+  if (typeof value === 'string') return 'text';
   return Array.isArray(value) ? 'a list' : 'a map';
+}
+
+/** A word that is none of a list is quoted, as it may be misspelled. */
+function quotedWord(value: unknown): string {
+  return typeof value === 'string' && value.length <= MAX_QUOTED ? `"${value}"` : describeValue(value);
 }
 
 function hint(value: unknown, words: readonly unknown[]): string {
