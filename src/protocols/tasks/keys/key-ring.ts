@@ -30,6 +30,8 @@ export class KeyRing {
   readonly #given: readonly KeyRecord[];
   readonly #unwatch: () => void;
   readonly #listeners = new Set<() => void>();
+  /** Valid keys by their text, since the last change of the file: hashing is a large part of a short request. */
+  readonly #valid = new Map<string, KeyRecord>();
   /** By id. */
   #stored: ReadonlyMap<string, KeyRecord> = new Map();
   readonly #uses: KeyUses | undefined;
@@ -57,15 +59,23 @@ export class KeyRing {
   /** Finds the key for a text; undefined if there is none or it was revoked. */
   find(key: string): KeyRecord | undefined {
     this.#look();
+    const valid = this.#valid.get(key) ?? this.#verified(key);
+    if (valid === undefined || keyState(valid) !== 'good') return undefined;
+    if (this.#stored.has(valid.id)) this.#uses?.note(valid.id);
+    return valid;
+  }
+
+  #verified(key: string): KeyRecord | undefined {
     const hash = hashOf(key);
     // Always compares, even without a candidate, so that the time does not reveal which ids exist.
     const stored = this.#stored.get(idIn(key) ?? '');
     const isMatch = isSameHash(hash, stored?.hash ?? NO_HASH);
-    if (stored !== undefined && isMatch && keyState(stored) === 'good') {
-      this.#uses?.note(stored.id);
-      return stored;
-    }
-    return this.#given.find((record) => isSameHash(hash, record.hash));
+    const isStored = stored !== undefined && isMatch && keyState(stored) === 'good';
+    const valid = isStored ? stored : this.#given.find((record) => isSameHash(hash, record.hash));
+    if (valid === undefined) return undefined;
+    if (this.#valid.size >= MOST_VALID) this.#valid.clear();
+    this.#valid.set(key, valid);
+    return valid;
   }
 
   /** Why a key is not valid; undefined for a text that is not one of our keys. */
@@ -110,6 +120,7 @@ export class KeyRing {
     const mark = markOf(file);
     if (mark === this.#mark) return;
     this.#mark = mark;
+    this.#valid.clear();
     try {
       this.#stored = byId(readKeys(file));
     } catch (thrown) {
@@ -174,6 +185,7 @@ function markOf(file: string): string {
 }
 
 const LOOK_MS = 1;
+const MOST_VALID = 1_000;
 
 /** The maximum delay of `setTimeout`. */
 const LONGEST_TIMER = 2 ** 31 - 1;
