@@ -155,7 +155,7 @@ function ticketOf({ method, query }: FastifyRequest): string | undefined {
 
 function addRoute(app: FastifyInstance, route: Route, around: RequestContext): void {
   const { context, authenticator } = around;
-  const { method, path, scope, body } = route;
+  const { method, path, scope, body, query } = route;
   const parameter = /\{(\w+)\}/.exec(path)?.[1];
   const idOf = ({ params }: FastifyRequest): string =>
     parameter === undefined ? '' : String(objectOf(params)[parameter]);
@@ -173,11 +173,13 @@ function addRoute(app: FastifyInstance, route: Route, around: RequestContext): v
       if (body !== undefined && request.headers.expect !== undefined) reply.raw.writeContinue();
       done();
     },
-    preValidation: (request, _, done) => {
-      if (body !== undefined && request.body === undefined) throw notJson();
-      if (route.query !== undefined) request.query = typedQuery(route.query, objectOf(request.query));
-      done();
-    },
+    ...((body !== undefined || query !== undefined) && {
+      preValidation: (request: FastifyRequest, _: FastifyReply, done: () => void) => {
+        if (body !== undefined && request.body === undefined) throw notJson();
+        if (query !== undefined) request.query = typedQuery(query, objectOf(request.query));
+        done();
+      },
+    }),
     handler: (request, reply) => {
       const call: RouteCall = {
         key: keyOf(request),

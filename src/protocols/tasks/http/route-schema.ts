@@ -54,11 +54,13 @@ function reference(name: SchemaName): JsonObject {
 }
 
 /** Fastify's validator of a part of requests. */
-export function validatorFor({ schema }: { readonly schema: unknown }) {
-  const read = readerOf(objectOf(schema));
+export function validatorFor({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }) {
+  // The parameter of a path is checked together with its spelling.
+  const read = httpPart === 'params' ? () => {} : readerOf(objectOf(schema));
   return (value: unknown) => {
     try {
-      return { value: read(value) };
+      read(value);
+      return true;
     } catch (thrown) {
       return { error: asPolypodError(thrown) };
     }
