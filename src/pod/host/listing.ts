@@ -1,10 +1,10 @@
 import { truncateText, stringOf, withoutUndefined } from '../../base/index.ts';
 import { type Item, contentText } from '../../llm/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
-import type { Row } from '../catalogue/index.ts';
+import type { Row, TaskRow } from '../catalogue/index.ts';
 import { approvalRows } from './approval-rows.ts';
 import type { Header, ModelChoice } from '../session/index.ts';
-import { MOST_TASKS } from '../view/task-book.ts';
+import { MOST_TASKS, type TaskView } from '../view/task-book.ts';
 import type { PodView } from '../view/view.ts';
 
 export interface ListedSessions {
@@ -64,16 +64,23 @@ function tasksOf(view: PodView, before: Row | undefined, now: string): Row['task
   const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
   const later = view.tasks.all().map(([taskId, task]) => {
     const last = known.get(taskId);
+    // Most tasks have not changed since the last event.
+    if (last !== undefined && LISTED.get(task) === last) return last;
     if (
       last !== undefined &&
       last.runId === task.runId &&
       isKnownFailure(last.status, task.status, view.state)
     )
       return last;
-    return { ...last, taskId, ...task, at: last?.status === task.status ? last.at : now };
+    const row = { ...last, taskId, ...task, at: last?.status === task.status ? last.at : now };
+    LISTED.set(task, row);
+    return row;
   });
   return [...earlier, ...later].slice(-MOST_TASKS);
 }
+
+/** The entry of each task in its row, so that it is not built again with every event. */
+const LISTED = new WeakMap<TaskView, TaskRow>();
 
 /** The start and end times are when the change was first listed. */
 function lastRunOf(
