@@ -97,4 +97,15 @@ describe('an invalid value', () => {
       'context.files must have at most 100 elements',
     );
   });
+
+  it('in a header is named as clients write the header', async () => {
+    const { client } = await tasksFixture([]);
+    const { body } = await client().post('/submit_task', task(), { 'idempotency-key': 'k'.repeat(201) });
+    expect(body).toMatchObject({
+      error: {
+        message: 'Idempotency-Key must be text of at most 200 characters',
+        details: { field: 'Idempotency-Key' },
+      },
+    });
+  });
 });

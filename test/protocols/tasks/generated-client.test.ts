@@ -21,7 +21,7 @@ const [baseUrl = '', key = ''] = process.argv.slice(2);
 const client = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${key}\` } });
 const submitted = await client.POST('/submit_task', {
   body: { sessionId: 's1', userPrompt: 'Say hello.', taskType: 'chat', context: { maxTurns: 3 } },
-  params: { header: { 'idempotency-key': 'one' } },
+  params: { header: { 'Idempotency-Key': 'one' } },
 });
 const taskId: string = submitted.data?.taskId ?? '';
 let task: components['schemas']['TaskStatus'] | undefined;

@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger';
 import Fastify from 'fastify';
-import { type JsonObject, objectOf } from '../../../base/index.ts';
+import { type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
 import { routeUrl } from './route-path.ts';
-import { fastifySchema } from './route-schema.ts';
+import { fastifySchema, headerName } from './route-schema.ts';
 import type { Route } from './route.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -61,9 +61,10 @@ function completed(document: JsonObject, byId: ReadonlyMap<string, Route>): Json
 function completedOperation(operation: JsonObject, byId: ReadonlyMap<string, Route>): JsonObject {
   const route = byId.get(String(operation.operationId));
   if (route === undefined) return operation;
-  const { requestBody } = operation;
+  const { requestBody, parameters } = operation;
   return {
     ...operation,
+    ...(Array.isArray(parameters) && { parameters: parameters.map((one) => namedParameter(objectOf(one))) }),
     ...(requestBody !== undefined && {
       requestBody: { description: 'At most 1 MiB, and 32 levels deep.', ...objectOf(requestBody) },
     }),
@@ -75,6 +76,10 @@ function completedOperation(operation: JsonObject, byId: ReadonlyMap<string, Rou
     },
     security: securityOf(route),
   };
+}
+
+function namedParameter(parameter: JsonObject): JsonObject {
+  return parameter.in === 'header' ? { ...parameter, name: headerName(stringOf(parameter.name)) } : parameter;
 }
 
 function withoutId(schema: unknown): JsonObject {

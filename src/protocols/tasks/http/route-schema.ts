@@ -56,7 +56,7 @@ function reference(name: SchemaName): JsonObject {
 /** Fastify's validator of a part of requests. */
 export function validatorFor({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }) {
   // The parameter of a path is checked together with its spelling.
-  const read = httpPart === 'params' ? () => {} : readerOf(objectOf(schema));
+  const read = httpPart === 'params' ? () => {} : readerOf(objectOf(schema), httpPart === 'headers');
   return (value: unknown) => {
     try {
       read(value);
@@ -67,15 +67,22 @@ export function validatorFor({ schema, httpPart }: { readonly schema: unknown; r
   };
 }
 
-function readerOf(schema: JsonObject): (value: unknown) => unknown {
+function readerOf(schema: JsonObject, isHeaders: boolean): (value: unknown) => unknown {
   const name = bodyNameIn(schema);
   return name === undefined
-    ? readerFor(undefined, schema)
+    ? readerFor(undefined, schema, isHeaders ? headerName : undefined)
     : readerFor(BODY_NAMES[name] ?? 'the body', SCHEMAS[name]);
 }
 
 function bodyNameIn({ $ref }: JsonObject): SchemaName | undefined {
   return SCHEMA_NAMES.find((name) => $ref === reference(name).$ref);
+}
+
+/** The usual spelling of a header: Node.js and schemas have lower case. */
+export function headerName(name: string): string {
+  return name.replaceAll(/[a-z]+/g, (word) =>
+    word === 'id' ? 'ID' : `${word.charAt(0).toUpperCase()}${word.slice(1)}`,
+  );
 }
 
 /** Converts the numbers of a query: everything in a URL is text. */

@@ -9,39 +9,44 @@ const AJV = new Ajv2020({ allErrors: false, verbose: true, strict: false, valida
 /** Validates a value. Throws an error that names the invalid field. */
 export type Reader<T> = (value: unknown) => T;
 
-/** Compiles a schema. `what` names the value in errors, such as `the task`; undefined if its fields need no context. */
-export function readerFor<S extends TSchema>(what: string | undefined, schema: S): Reader<Static<S>> {
+/**
+ * Compiles a schema. `what` names the value in errors, such as `the task`; undefined if its fields need no context. `nameOf` returns the
+ * name of a field as clients write it.
+ */
+export function readerFor<S extends TSchema>(
+  what: string | undefined,
+  schema: S,
+  nameOf: (field: string) => string = (field) => field,
+): Reader<Static<S>> {
   const isValid = AJV.compile<Static<S>>(schema);
   return (value) => {
     if (isValid(value)) return value;
-    throw invalidValue(what, schema, isValid.errors ?? []);
+    throw invalidValue(what, problemIn(isValid.errors ?? [], objectOf(schema)), nameOf);
   };
 }
 
 function invalidValue(
   what: string | undefined,
-  schema: TSchema,
-  errors: readonly ErrorObject[],
+  { path, text }: FieldProblem,
+  nameOf: (field: string) => string,
 ): PolypodError {
-  // The last error is that of the outermost rule.
-  const error = errors.at(-1);
-  const { path, text } =
-    error === undefined ? { path: [], text: 'is invalid' } : problemOf(error, objectOf(schema));
-  const field = path.map(truncated).join('.') || (what ?? 'the request');
-  return httpRefusal(
-    400,
-    'invalid_request',
-    `${what === undefined ? '' : `${what} cannot be read: `}${field} ${text}`,
-    {
-      details: { field, fields: [{ field, problem: text }] },
-    },
-  );
+  const field = nameOf(path.map(truncated).join('.')) || (what ?? 'the request');
+  const subject = what === undefined ? '' : `${what} cannot be read: `;
+  return httpRefusal(400, 'invalid_request', `${subject}${field} ${text}`, {
+    details: { field, fields: [{ field, problem: text }] },
+  });
 }
 
 interface FieldProblem {
   readonly path: readonly string[];
   /** Follows the name of the field: `must be text, not a list`. */
   readonly text: string;
+}
+
+function problemIn(errors: readonly ErrorObject[], root: JsonObject): FieldProblem {
+  // The last error is that of the outermost rule.
+  const error = errors.at(-1);
+  return error === undefined ? { path: [], text: 'is invalid' } : problemOf(error, root);
 }
 
 function problemOf(
