@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { asPolypodError, objectOf, type PolypodError } from '../../../base/index.ts';
-import { httpRefusal, parseJsonBody, type Rate } from '../../../wire/index.ts';
+import { type BodyLimits, httpRefusal, parseJsonBody, type Rate } from '../../../wire/index.ts';
 import { refuseKeyInAddress, requirePermission, tooManyRequests } from './authenticator.ts';
 import { wireError } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
@@ -225,7 +225,7 @@ function send(reply: FastifyReply, answer: Reply): void {
 
 /** Answers a request that failed, whatever the reason. */
 function refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply, around: RequestContext): void {
-  const error = refusalOf(thrown) ?? asPolypodError(thrown);
+  const error = refusalOf(thrown, around.context.limits.body) ?? asPolypodError(thrown);
   const { key, remote } = request;
   const { status, code: word, body, headers = {} } = wireError(error, request.id);
   around.context.refused.add(word);
@@ -250,12 +250,12 @@ function refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply, a
 }
 
 /** Our error for one of Fastify. */
-function refusalOf(thrown: unknown): PolypodError | undefined {
+function refusalOf(thrown: unknown, { bytes }: BodyLimits): PolypodError | undefined {
   const { code } = objectOf(thrown);
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       // The rest of the body is not read, so the connection cannot be reused.
-      return httpRefusal(413, 'body_too_large', 'the body is larger than 1 MiB', {
+      return httpRefusal(413, 'body_too_large', `the body is larger than ${bytes} bytes`, {
         headers: { connection: 'close' },
       });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
