@@ -1,7 +1,7 @@
-import { randomFillSync } from 'node:crypto';
-
 /** Creates a UUID version 7. It starts with the time, so that ids sort by age. */
 export function uuidv7(now = Date.now()): string {
+  // Loaded on first use: it adds 2 ms to the start of every command.
+  const { randomFillSync } = process.getBuiltinModule('node:crypto');
   const bytes = randomFillSync(Buffer.alloc(16));
   bytes.writeUIntBE(now, 0, 6);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
