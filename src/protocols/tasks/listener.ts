@@ -86,7 +86,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   try {
     app = await createApp(ROUTES, requestContext);
     const socketParts = {
-      around: requestContext,
+      requestContext,
       charge: app.charge,
       accept: webSockets({
         messageBytes: limits.body.bytes,

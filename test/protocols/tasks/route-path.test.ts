@@ -50,7 +50,7 @@ describe('the path of a route', () => {
       expect(spelled(url, id)).toThrow('no route for');
   });
 
-  it('tells the methods that it supports', () => {
+  it('returns the methods that it supports', () => {
     expect(methodsAt(ROUTES, '/tasks')).toEqual(['GET', 'HEAD']);
     expect(methodsAt(ROUTES, '/submit_task')).toEqual(['POST']);
     expect(methodsAt(ROUTES, '/tasks/x/status')).toEqual(['GET', 'HEAD']);

@@ -43,8 +43,8 @@ declare module 'fastify' {
 }
 
 /** Builds the application from the table of routes. */
-export async function createApp(routes: readonly Route[], around: RequestContext): Promise<TasksApp> {
-  const { context } = around;
+export async function createApp(routes: readonly Route[], requestContext: RequestContext): Promise<TasksApp> {
+  const { context } = requestContext;
   const { limits } = context;
   const app = Fastify({
     genReqId: () => randomUUID(),
@@ -69,7 +69,7 @@ export async function createApp(routes: readonly Route[], around: RequestContext
   const charge = await registerRate(app, limits.rate);
   app.addHook('onRequest', (request, reply, done) => {
     try {
-      const key = admit(request, reply, around);
+      const key = admit(request, reply, requestContext);
       if (key === undefined) return;
       request.key = key;
       charge(key)
@@ -83,14 +83,15 @@ export async function createApp(routes: readonly Route[], around: RequestContext
       done(asPolypodError(thrown));
     }
   });
-  app.setErrorHandler((thrown, request, reply) => refuse(thrown, request, reply, around));
+  app.setErrorHandler((thrown, request, reply) => refuse(thrown, request, reply, requestContext));
   for (const [name, schema] of Object.entries(SCHEMAS)) app.addSchema({ ...schema, $id: name });
-  for (const route of routes.filter(({ body }) => body !== undefined)) addRoute(app, route, around);
+  for (const route of routes.filter(({ body }) => body !== undefined)) addRoute(app, route, requestContext);
   // Routes without a body do not read what a client sends nevertheless.
   await app.register(async (others) => {
     others.removeAllContentTypeParsers();
     others.addContentTypeParser('*', (_, __, done) => done(null));
-    for (const route of routes.filter(({ body }) => body === undefined)) addRoute(others, route, around);
+    for (const route of routes.filter(({ body }) => body === undefined))
+      addRoute(others, route, requestContext);
   });
   await app.ready();
   return {
@@ -121,31 +122,35 @@ async function registerRate(
 }
 
 /** Checks a request up to its key. Returns undefined if the request was answered. */
-function admit(request: FastifyRequest, reply: FastifyReply, around: RequestContext): KeyRecord | undefined {
+function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  requestContext: RequestContext,
+): KeyRecord | undefined {
   const { raw } = request;
-  const remote = around.remoteOf(raw);
+  const remote = requestContext.remoteOf(raw);
   request.remote = remote;
   request.startedAt = performance.now();
   reply.headers(EVERY_REPLY);
   reply.header('x-request-id', request.id);
-  const proof = proofFor(raw, around);
+  const proof = proofFor(raw, requestContext);
   if (proof !== undefined) reply.headers(proof);
   const ticket = ticketOf(request);
-  refuseFailedAttempts(around, remote, raw, ticket);
+  refuseFailedAttempts(requestContext, remote, raw, ticket);
   if (raw.url === NO_PATH) throw noPath();
-  const origin = checkHeaders(raw, around);
+  const origin = checkHeaders(raw, requestContext);
   if (origin !== undefined) reply.headers({ ...OPEN_TO_PAGES, 'access-control-allow-origin': origin });
   if (raw.method === 'OPTIONS' && origin !== undefined) {
-    around.refusals.count(remote);
+    requestContext.refusals.count(remote);
     reply.code(204).send();
     return undefined;
   }
   if (isOpenHealth(raw, remote)) {
-    around.refusals.count(remote);
+    requestContext.refusals.count(remote);
     reply.type(JSON_UTF8).send('{"status":"ok"}');
     return undefined;
   }
-  return authenticate(raw, around, remote, ticket);
+  return authenticate(raw, requestContext, remote, ticket);
 }
 
 function ticketOf({ method, query }: FastifyRequest): string | undefined {
@@ -153,8 +158,8 @@ function ticketOf({ method, query }: FastifyRequest): string | undefined {
   return typeof ticket === 'string' ? ticket : undefined;
 }
 
-function addRoute(app: FastifyInstance, route: Route, around: RequestContext): void {
-  const { context, authenticator } = around;
+function addRoute(app: FastifyInstance, route: Route, requestContext: RequestContext): void {
+  const { context, authenticator } = requestContext;
   const { method, path, scope, body, query } = route;
   const parameter = /\{(\w+)\}/.exec(path)?.[1];
   const idOf = ({ params }: FastifyRequest): string =>
@@ -197,11 +202,11 @@ function addRoute(app: FastifyInstance, route: Route, around: RequestContext): v
       const finish = (answer: Reply): void => {
         send(reply, answer);
         if (method === 'POST')
-          note(request, around, {
+          note(request, requestContext, {
             policyResult: 'allowed',
             ...('json' in answer ? { ...answer.audit } : {}),
           });
-        logRequest(request, reply, around);
+        logRequest(request, reply, requestContext);
       };
       const answer = route.answer(call, context);
       // Without a promise, the response is sent in the same turn.
@@ -224,23 +229,28 @@ function send(reply: FastifyReply, answer: Reply): void {
 }
 
 /** Answers a request that failed, whatever the reason. */
-function refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply, around: RequestContext): void {
-  const error = refusalOf(thrown, around.context.limits.body) ?? asPolypodError(thrown);
+function refuse(
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  requestContext: RequestContext,
+): void {
+  const error = refusalOf(thrown, requestContext.context.limits.body) ?? asPolypodError(thrown);
   const { key, remote } = request;
   const { status, code: word, body, headers = {} } = wireError(error, request.id);
-  around.context.refused.add(word);
+  requestContext.context.refused.add(word);
   if (status >= 500)
-    around.log.error('a request failed', {
+    requestContext.log.error('a request failed', {
       requestId: request.id,
       action: actionOf(request),
       message: error.message,
       cause: String(error.cause),
     });
-  const isOverRate = key === undefined && around.refusals.wait(remote) > 0;
-  if (key === undefined && !isOverRate) around.refusals.count(remote);
-  if (status === 429) around.refusals.drop(remote, key?.id);
-  else note(request, around, { policyResult: word });
-  logRequest(request, reply, around);
+  const isOverRate = key === undefined && requestContext.refusals.wait(remote) > 0;
+  if (key === undefined && !isOverRate) requestContext.refusals.count(remote);
+  if (status === 429) requestContext.refusals.drop(remote, key?.id);
+  else note(request, requestContext, { policyResult: word });
+  logRequest(request, reply, requestContext);
   if (reply.raw.headersSent) {
     reply.raw.destroy();
     return;

@@ -69,13 +69,13 @@ export async function serveSocket(
   head: Buffer,
   parts: SocketParts,
 ): Promise<void> {
-  const { around, charge, accept } = parts;
-  const { refusals, audit, context } = around;
+  const { requestContext, charge, accept } = parts;
+  const { refusals, audit, context } = requestContext;
   const requestId = randomUUID();
   const url = request.url ?? '';
   const pathname = url.replace(/\?.*$/s, '');
   const action = clean(`GET ${isPath(url) ? pathname : url}`);
-  const remote = around.remoteOf(request);
+  const remote = requestContext.remoteOf(request);
   let key: KeyRecord | undefined;
   const note = (policyResult: string): void =>
     audit?.write({
@@ -88,10 +88,10 @@ export async function serveSocket(
       policyResult,
     });
   try {
-    refuseFailedAttempts(around, remote, request);
+    refuseFailedAttempts(requestContext, remote, request);
     if (!isPath(url)) throw noPath();
-    checkHeaders(request, around);
-    key = authenticate(request, around, remote);
+    checkHeaders(request, requestContext);
+    key = authenticate(request, requestContext, remote);
     await charge(key);
     refuseKeyInAddress(url, queryOf(url));
     requirePermission(key, 'read');
@@ -101,7 +101,7 @@ export async function serveSocket(
     const session = { key, requestId, remote, ...parts };
     // The client may have disconnected while its key was checked.
     if (socket.destroyed) return;
-    containFailures(socket, around.caught);
+    containFailures(socket, requestContext.caught);
     accept(request, socket, head, (link) => openSession(link, session));
     note('allowed');
   } catch (thrown) {
@@ -126,7 +126,7 @@ export async function serveSocket(
 
 /** What the door passes to each WebSocket. */
 export interface SocketParts {
-  readonly around: RequestContext;
+  readonly requestContext: RequestContext;
   /** Counts one message of a key. Rejects if it exceeds the key's rate. */
   readonly charge: (key: KeyRecord) => Promise<void>;
   readonly accept: AcceptWebSocket;
@@ -154,7 +154,7 @@ function openSession(
     key,
     requestId,
     remote,
-    around,
+    requestContext,
     charge,
   }: SocketParts & {
     readonly key: KeyRecord;
@@ -162,7 +162,7 @@ function openSession(
     readonly remote: string;
   },
 ): void {
-  const { context, log, audit, refusals, caught } = around;
+  const { context, log, audit, refusals, caught } = requestContext;
   const gone = new AbortController();
   // Messages of a client are handled in order, one after the other.
   let turn: Promise<void> = Promise.resolve();
