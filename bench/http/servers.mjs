@@ -5,10 +5,11 @@ import { scratch, start, startProvider } from '../floor/processes.mjs';
 const SERVERS = {
   floor: new URL('floor.mjs', import.meta.url),
   door: new URL('door.mjs', import.meta.url),
+  bare: new URL('bare.mjs', import.meta.url),
 };
 
 /**
- * Starts the door or its floor in its own process: returns its address, a key, and the connection that reports its CPU time.
+ * Starts a server in its own process: returns its address, a key, and the connection that reports its CPU time.
  * BENCH_FLAGS are Node.js flags for it, such as --cpu-prof.
  */
 export async function startServer(kind) {

@@ -52,6 +52,10 @@ export class Watcher {
     });
   }
 
+  close() {
+    this.response.destroy();
+  }
+
   /** The hash of all bytes, independent of their chunks. */
   digest() {
     return this.#hash.copy().digest('hex');
