@@ -6,6 +6,7 @@ import { createLog, redactor } from '../../dist/base/index.js';
 import { podLines } from '../../dist/protocols/index.js';
 import { startTasks } from '../../dist/protocols/tasks/listener.js';
 import { createKey } from '../../dist/protocols/tasks/index.js';
+import { openAudit } from '../../dist/daemon/audit.js';
 import { serveLines } from '../floor/line-server.mjs';
 import { openHost } from '../floor/pods.mjs';
 
@@ -21,7 +22,7 @@ const { url } = await startTasks({
   log: createLog({ sinks: [], level: () => 'info', redact: () => redactor([]) }),
   port: 0,
   keyFile,
-  auditFile: join(directory, 'audit.jsonl'),
+  audit: openAudit({ dataDirectory: join(directory, 'data') }).record,
   cwd: directory,
   mode: 'full-access',
   modelNamed: async () => undefined,

@@ -29,6 +29,7 @@ export {
   type PathMatcher,
   type TextMatcher,
 } from './glob/glob.ts';
+export { lastResult } from './last-result.ts';
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, createLog } from './log.ts';
 export { nearestMatch } from './nearest-match.ts';
 export { isPrintableLine } from './printable-line.ts';

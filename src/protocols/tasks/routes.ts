@@ -81,7 +81,9 @@ export const ROUTES: readonly Route[] = [
     reply: 'TaskStatus',
     answer: ({ key, id }, { tasks }) => {
       const ended = tasks.endedStatus(key, id);
-      return ended === undefined ? tasks.status(key, id).then((json) => ({ json })) : { json: ended };
+      return ended === undefined
+        ? tasks.status(key, id).then((json) => ({ json }))
+        : { json: ended, isConstant: true };
     },
   }),
   route({

@@ -93,8 +93,11 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
     // The guard rejects a missing Host header with a more helpful message.
     requireHostHeader: false,
   };
+  const known = new WeakSet<Socket>();
   const trust = (socket: Socket, keyId: string): void => {
+    if (known.has(socket)) return;
     const trusted = table.trust(socket, keyId);
+    if (trusted !== 'full') known.add(socket);
     if (trusted === 'new') handshakes.refund(networkKey(socket.remoteAddress ?? ''));
     if (trusted === 'full')
       throw httpRefusal(

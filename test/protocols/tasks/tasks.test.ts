@@ -236,6 +236,24 @@ describe('submitting a task', () => {
     const other = await ada.post('/submit_task', task({ userPrompt: 'Other.' }), once);
     expect(other.status).toBe(409);
   });
+
+  it('with an idempotency key is checked again when its session was removed, or the agent is about to stop', async () => {
+    let isDraining = false;
+    const { client, host } = await tasksFixture([textAnswer('One.'), textAnswer('Two.')], {
+      tasks: { isDraining: () => isDraining },
+    });
+    const ada = client();
+    const once = { 'idempotency-key': 'k1' };
+    const first = await ada.submit({}, once);
+    await ada.done(first);
+    const [row] = await host.sessions.list();
+    await host.delete(row?.id ?? '');
+    const second = await ada.submit({}, once);
+    expect(second).not.toBe(first);
+    await ada.done(second);
+    isDraining = true;
+    expect((await ada.post('/submit_task', task(), once)).status).toBe(503);
+  });
 });
 
 describe('the status of a task', () => {

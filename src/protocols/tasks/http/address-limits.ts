@@ -24,7 +24,7 @@ export class AddressLimits {
 
   /** Seconds until the address may send a request without a valid key; 0 for now. */
   wait(remote: string): number {
-    return this.#rate.wait(networkKey(remote));
+    return this.#rate.size === 0 ? 0 : this.#rate.wait(networkKey(remote));
   }
 
   /** Counts a request without a valid key. Returns whether it was within the rate. */

@@ -66,14 +66,15 @@ export async function createApp(routes: readonly Route[], requestContext: Reques
       done(asPolypodError(thrown));
     }
   });
-  const charge = await registerRate(app, limits.rate);
+  const count = await registerRate(app, limits.rate);
   app.addHook('onRequest', (request, reply, done) => {
     try {
       const key = admit(request, reply, requestContext);
       if (key === undefined) return;
       request.key = key;
-      charge(key)
-        .then(() => {
+      count(key)
+        .then((over) => {
+          if (over !== undefined) throw over;
           refuseKeyInAddress(request.url, objectOf(request.query));
           if (request.is404) throw noRoute(routes, request);
           done();
@@ -96,16 +97,22 @@ export async function createApp(routes: readonly Route[], requestContext: Reques
   await app.ready();
   return {
     handle: (request, response) => app.routing(request, response),
-    charge,
+    charge: async (key) => {
+      const over = await count(key);
+      if (over !== undefined) throw over;
+    },
     close: () => app.close(),
   };
 }
 
-/** Limits the requests and messages of each key. A window of time with `burst` of them has the average of `perMinute`. */
+/**
+ * Counts the requests and messages of each key. A window of time with `burst` of them has the average of `perMinute`. The counter
+ * resolves with the refusal of one that exceeds it.
+ */
 async function registerRate(
   app: FastifyInstance,
   { perMinute, burst }: Rate,
-): Promise<(key: KeyRecord) => Promise<void>> {
+): Promise<(key: KeyRecord) => Promise<PolypodError | undefined>> {
   await app.register(rateLimit, {
     global: false,
     max: burst,
@@ -114,11 +121,12 @@ async function registerRate(
     cache: MOST_KEYS,
   });
   const check = app.createRateLimit();
-  return async (key) => {
+  // Without an async function of its own: this runs for every request.
+  return (key) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the limiter reads only these fields of a request
-    const result = await check({ key, routeOptions: NO_OPTIONS } as unknown as FastifyRequest);
-    if (!result.isAllowed && result.isExceeded) throw tooManyRequests(result.ttlInSeconds);
-  };
+    check({ key, routeOptions: NO_OPTIONS } as unknown as FastifyRequest).then((result) =>
+      !result.isAllowed && result.isExceeded ? tooManyRequests(result.ttlInSeconds) : undefined,
+    );
 }
 
 /** Checks a request up to its key. Returns undefined if the request was answered. */
@@ -223,9 +231,20 @@ function keyOf({ key }: FastifyRequest): KeyRecord {
 }
 
 function send(reply: FastifyReply, answer: Reply): void {
-  if ('json' in answer) reply.send(answer.json);
-  else if ('text' in answer) reply.type(answer.type).send(answer.text);
+  if ('json' in answer) {
+    if (answer.isConstant === true) reply.type(JSON_UTF8).send(constantText(reply, answer.json));
+    else reply.send(answer.json);
+  } else if ('text' in answer) reply.type(answer.type).send(answer.text);
   else if ('nothing' in answer) reply.code(204).send();
+}
+
+/** The texts of responses that are sent repeatedly. */
+const CONSTANTS = new WeakMap<object, ReturnType<FastifyReply['serialize']>>();
+
+function constantText(reply: FastifyReply, json: object): ReturnType<FastifyReply['serialize']> {
+  const known = CONSTANTS.get(json) ?? reply.serialize(json);
+  CONSTANTS.set(json, known);
+  return known;
 }
 
 /** Answers a request that failed, whatever the reason. */

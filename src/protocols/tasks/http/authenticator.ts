@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject, PolypodError } from '../../../base/index.ts';
+import { type JsonObject, lastResult, type PolypodError } from '../../../base/index.ts';
 import { httpRefusal, networkKey, RateTable } from '../../../wire/index.ts';
 import { allows, type KeyRecord, type KeyPermission } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -104,9 +104,11 @@ export function offersKey(headers: IncomingHttpHeaders): boolean {
 
 /** The distinct keys of a request. A browser's WebSocket cannot send headers, but it can offer subprotocols. */
 function keysIn(headers: IncomingHttpHeaders): readonly string[] {
-  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  const bearer = bearerIn(headers.authorization ?? '');
   const named = headers['x-api-key'];
-  const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? [];
+  const protocols = headers['sec-websocket-protocol'];
+  if (bearer !== undefined && named === undefined && protocols === undefined) return [bearer];
+  const offered = protocols?.split(',').map((name) => name.trim()) ?? [];
   const found = [
     bearer,
     typeof named === 'string' && named !== '' ? named : undefined,
@@ -114,6 +116,12 @@ function keysIn(headers: IncomingHttpHeaders): readonly string[] {
   ];
   return [...new Set(found.filter((key) => key !== undefined))];
 }
+
+/** Clients send one request after the other with the same key. */
+const bearerIn = lastResult((authorization: string): string | undefined => {
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
+  return bearer;
+});
 
 /** Refuses a key in the URL, even next to a valid one: proxies and histories store URLs, so that key is exposed. */
 export function refuseKeyInAddress(url: string, query: JsonObject): void {

@@ -44,7 +44,12 @@ export type ReplyHead = readonly string[];
 
 /** The response; `sent` if the handler has taken it over. */
 export type Reply =
-  | { readonly json: object; readonly audit?: AuditNote }
+  | {
+      readonly json: object;
+      /** The same object is returned again, and does not change: it is serialized once. */
+      readonly isConstant?: boolean;
+      readonly audit?: AuditNote;
+    }
   | { readonly text: string; readonly type: string }
   | { readonly sent: true }
   | { readonly nothing: true };

@@ -70,8 +70,8 @@ export class OwnedSessions {
   }
 
   mayUse(key: KeyRecord, row: Row): boolean {
-    if (allows(key, 'admin') || key.grants?.includes(row.id) === true) return true;
     if (this.#owners.get(row.id)?.owner === key.owner) return true;
+    if (allows(key, 'admin') || key.grants?.includes(row.id) === true) return true;
     // A session that was forked from one of its own.
     const parent = row.parentId === undefined ? undefined : this.#host.sessions.get(row.parentId);
     return parent !== undefined && this.mayUse(key, parent);

@@ -1,4 +1,10 @@
-import { asPolypodError, type PolypodError, uuidv7, withoutUndefined } from '../../../base/index.ts';
+import {
+  asPolypodError,
+  lastResult,
+  type PolypodError,
+  uuidv7,
+  withoutUndefined,
+} from '../../../base/index.ts';
 import { coordinatorSystem, type Delegations } from '../../../delegation/index.ts';
 import type { Caller, Host, Overrides, Receipt, Row, TaskHistory, TaskRow } from '../../../pod/index.ts';
 import { httpRefusal } from '../../../wire/index.ts';
@@ -8,6 +14,7 @@ import type { OwnedSessions } from './owned-sessions.ts';
 import { defaultDirectory, permit, refuseOtherDirectory } from '../permit.ts';
 import { type RefusalCounts, TASK_REJECTED } from '../refusal-counts.ts';
 import { agentName, type TasksLimits, type TasksSettings } from '../settings.ts';
+import { RepeatedSubmissions } from './repeated-submissions.ts';
 import { promptIn, withFiles } from './task-prompt.ts';
 import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
 import { isOver, listedState, outcomeOf, pastState, STATUS } from './task-status.ts';
@@ -20,6 +27,13 @@ export interface FoundTask {
   readonly state: TaskState;
   /** Undefined for a task that has not ended, which needs no lookup. */
   readonly history: TaskHistory | undefined;
+}
+
+/** A task that has ended. */
+interface EndedTask {
+  readonly podId: string;
+  /** The reply for a client with this name of the session. */
+  readonly reply: (sessionId: string) => TaskStatusReply;
 }
 
 /** The workload of an agent. */
@@ -45,7 +59,8 @@ export class Tasks {
   readonly #limits: TasksLimits;
   readonly #refused: RefusalCounts;
   /** Replies about tasks that have ended: they do not change, and clients poll them repeatedly. */
-  readonly #over = new Map<string, Omit<TaskStatusReply, 'sessionId'>>();
+  readonly #over = new Map<string, EndedTask>();
+  readonly #repeated = new RepeatedSubmissions();
 
   constructor(settings: TasksSettings, limits: TasksLimits, { sessions, delegations, refused }: TasksParts) {
     this.#refused = refused;
@@ -64,6 +79,10 @@ export class Tasks {
 
   async #submit(key: KeyRecord, request: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
     if (this.#settings.isDraining?.() === true) throw drainingError();
+    const repeated =
+      idempotencyKey === undefined ? undefined : this.#repeated.find(key, idempotencyKey, request);
+    if (repeated !== undefined && this.#sessions.pod(key, repeated.podId) !== undefined)
+      return repeated.reply;
     const { cwd, overrides } = await permit(request.context ?? {}, key, this.#settings);
     const work = this.#workFor(request, overrides);
     // A rejected task creates no session.
@@ -103,7 +122,10 @@ export class Tasks {
       );
     try {
       await (request.taskType === 'complex_task' ? this.#delegations.submit(pod, start) : start());
-      return { taskId, status: 'accepted' };
+      const reply: SubmitReply = { taskId, status: 'accepted' };
+      if (idempotencyKey !== undefined)
+        this.#repeated.add(key, idempotencyKey, request, { podId: pod.id, reply });
+      return reply;
     } catch (thrown) {
       return { taskId, status: 'rejected', message: rejection(asPolypodError(thrown)) };
     }
@@ -144,8 +166,8 @@ export class Tasks {
   /** The status of a task that has ended, if it was requested before: clients poll it, and it does not change. */
   endedStatus(key: KeyRecord, taskId: string): TaskStatusReply | undefined {
     const known = this.#over.get(taskId);
-    const row = known && this.#sessions.pod(key, readTaskId(taskId)?.podId ?? '');
-    return known && row && { ...known, sessionId: this.#sessions.nameFor(key, row) };
+    const row = known && this.#sessions.pod(key, known.podId);
+    return row && known.reply(this.#sessions.nameFor(key, row));
   }
 
   async status(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
@@ -162,7 +184,7 @@ export class Tasks {
       state,
     };
     // If the session has no end of the task, because it could not be written, the reply may still change.
-    if (isOver(state) && history?.lastSeq !== undefined) this.#keep(reply);
+    if (isOver(state) && history?.lastSeq !== undefined) this.#keep(row.id, reply);
     return { ...reply, sessionId: this.#sessions.nameFor(key, row) };
   }
 
@@ -260,8 +282,10 @@ export class Tasks {
     }
   }
 
-  #keep(reply: Omit<TaskStatusReply, 'sessionId'>): void {
-    this.#over.set(reply.taskId, reply);
+  #keep(podId: string, reply: Omit<TaskStatusReply, 'sessionId'>): void {
+    // The same object for the same name: the door serializes it once.
+    const last = lastResult((sessionId: string): TaskStatusReply => ({ ...reply, sessionId }));
+    this.#over.set(reply.taskId, { podId, reply: last });
     const [oldest] = this.#over.keys();
     if (this.#over.size > MOST_KEPT && oldest !== undefined) this.#over.delete(oldest);
   }
