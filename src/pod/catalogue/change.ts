@@ -1,5 +1,5 @@
 import { type JsonObject, numberOf, PolypodError } from '../../base/index.ts';
-import { isRow, type Row } from './row.ts';
+import { isRow, type Row, type TaskRow } from './row.ts';
 
 const VERSION = 1;
 
@@ -18,10 +18,22 @@ export interface RowChange {
 /** Encodes a change as a record. */
 export function encodeChange({ id, row, copied }: RowChange): string {
   const origin = copied ? { copied } : {};
-  return JSON.stringify(
-    row === undefined ? { type: 'removed', ...origin, id } : { type: 'row', ...origin, row },
-  );
+  if (row === undefined) return JSON.stringify({ type: 'removed', ...origin, id });
+  const { tasks, ...rest } = row;
+  const head = JSON.stringify({ type: 'row', ...origin, row: rest });
+  return `${head.slice(0, -'}}'.length)},"tasks":[${tasks.map(taskText).join(',')}]}}`;
 }
+
+/** A row may have a hundred tasks, of which one changes at a time: only that one is serialized again. */
+function taskText(task: TaskRow): string {
+  const known = TASK_TEXTS.get(task);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(task);
+  TASK_TEXTS.set(task, text);
+  return text;
+}
+
+const TASK_TEXTS = new WeakMap<TaskRow, string>();
 
 /** Decodes a record; undefined if it is no change. */
 export function changeIn({ type, id, row, copied }: JsonObject): RowChange | undefined {

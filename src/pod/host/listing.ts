@@ -4,7 +4,7 @@ import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { Row, TaskRow } from '../catalogue/index.ts';
 import { approvalRows } from './approval-rows.ts';
 import type { Header, ModelChoice } from '../session/index.ts';
-import { MOST_TASKS, type TaskView } from '../view/task-book.ts';
+import { MOST_TASKS, type TaskIndex, type TaskView } from '../view/task-book.ts';
 import type { PodView } from '../view/view.ts';
 
 export interface ListedSessions {
@@ -60,6 +60,23 @@ export function rowOf(
 
 /** A task's time is when its status was first listed. A pod that was opened at a checkpoint does not load earlier tasks. */
 function tasksOf(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
+  const { tasks: index, state } = view;
+  const listed = LISTED_TASKS.get(index);
+  // Most events change no task.
+  if (listed?.version === index.version && listed.state === state && listed.tasks === before?.tasks)
+    return listed.tasks;
+  const tasks = listTasks(view, before, now);
+  LISTED_TASKS.set(index, { version: index.version, state, tasks });
+  return tasks;
+}
+
+/** The last result for each index of tasks. */
+const LISTED_TASKS = new WeakMap<
+  TaskIndex,
+  { readonly version: number; readonly state: PodView['state']; readonly tasks: Row['tasks'] }
+>();
+
+function listTasks(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
   const known = new Map(before?.tasks.map((task) => [task.taskId, task]));
   const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
   const later = view.tasks.all().map(([taskId, task]) => {

@@ -18,6 +18,8 @@ export interface TaskView {
 /** The last tasks of a pod. */
 export class TaskIndex {
   readonly #tasks = new Map<string, TaskView>();
+  /** Changes with every change of a task. */
+  version = 0;
 
   /** A prompt was queued. */
   queue({ taskId, content, overrides }: Pick<Queued, 'taskId' | 'content' | 'overrides'>): void {
@@ -45,6 +47,7 @@ export class TaskIndex {
 
   /** Absent fields keep their values. */
   set(taskId: string, task: TaskView): void {
+    this.version += 1;
     this.#tasks.set(taskId, { ...this.#tasks.get(taskId), ...task });
     const [oldest] = this.#tasks.keys();
     if (this.#tasks.size > MOST_TASKS && oldest !== undefined) this.#tasks.delete(oldest);
