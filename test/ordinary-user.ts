@@ -64,7 +64,10 @@ export function startAs(
     // Nothing listens on this port, so no Ollama is found, even if one runs on this machine.
     env: { PATH: SYSTEM_PATH, OLLAMA_HOST: 'http://127.0.0.1:9', ...env },
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onTestFinished(async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (child.kill('SIGKILL')) await ended;
+  });
   return child;
 }
 

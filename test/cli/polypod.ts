@@ -1,4 +1,5 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -38,9 +39,17 @@ export const USERS: readonly (readonly [name: string, user: User])[] = [
 
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-'));
-  // A process that was just killed may still write there, so its files are removed as well.
+  // A detached process that was asked to stop may still remove its own files.
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return directory;
+}
+
+/** Resolves when the killed process has ended: until then it may write to directories that the test removes next. */
+export async function killAndWait(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
 }
 
 export function start(
@@ -55,7 +64,7 @@ export function start(
     // Nothing listens on this port, so no Ollama is found, even if one runs on this machine.
     env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9', ...env },
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onTestFinished(() => killAndWait(child));
   let stdout = '';
   let stderr = '';
   let wake = (): void => {};

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type SimAnswer, generatedText, startSim } from '../../src/sim/index.ts';
 import { survivorsOf, token } from '../tools/survivors.ts';
 import { call, waitForEvent, isType, textAnswer, cliFixture } from './daemon.ts';
-import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
+import { killAndWait, MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 
 /** A project, and a model that follows the script. */
 async function project(script: readonly SimAnswer[], files: Readonly<Record<string, string>> = {}) {
@@ -520,7 +520,7 @@ function terminal(line: string, env: Readonly<Record<string, string>>) {
   const child = spawn('script', ['-qefc', `stty cols 80 rows 24; ${line}`, '/dev/null'], {
     env: { PATH: process.env.PATH, TERM: 'xterm', LANG: 'C.UTF-8', ...env },
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onTestFinished(() => killAndWait(child));
   let seen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     seen += text;

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
@@ -25,6 +26,21 @@ export interface Pane {
   all(): string[];
   /** Resolves when the lines match. */
   see(matches: (lines: readonly string[]) => boolean): Promise<void>;
+}
+
+/** Whether a process belongs to one of these sessions, by their ids. Each pane of tmux has a session. */
+function isSessionAlive(ids: readonly string[]): boolean {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return processes.some((pid) => {
+    try {
+      // The name of the program is in parentheses and may contain spaces.
+      const [, state, , , session = ''] =
+        /\) (\S) (\S+) (\S+) (\S+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+      return state !== 'Z' && ids.includes(session);
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** How often the terminal is captured before the test fails with its content. */
@@ -56,7 +72,12 @@ export async function openShell(
   const tmux = (...args: readonly string[]) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env, encoding: 'utf8' });
   tmux('new-session', '-d', '-x', `${columns}`, '-y', `${rows}`, "PS1='$ ' sh");
-  onTestFinished(() => void tmux('kill-server'));
+  onTestFinished(async () => {
+    const shells = tmux('list-panes', '-a', '-F', '#{pane_pid}').trim().split('\n');
+    tmux('kill-server');
+    // The programs in the terminal may write to directories that the test removes next.
+    while (isSessionAlive(shells)) await sleep(20);
+  });
   const captured = (...args: readonly string[]) =>
     tmux('capture-pane', '-p', ...args)
       .trimEnd()
