@@ -4,9 +4,10 @@
 // queued in its session, and the same submission again with its idempotency key. The floor (bench/http/floor.mjs) responds with
 // the same bytes as the door and appends a line for each submission. The door also checks key, scope, rate, host and path, and
 // writes a new task to disk before it responds. Streams are server-sent events of one busy session: the floor requests the same
-// provider, logs, and writes each read to all clients. Only the server's CPU is counted. Every figure comes from new processes;
-// the sides take turns. Figures are medians over the rounds, and ratios are computed within each round. All watchers connect at
-// the same moment, and each must receive the same events and every delta.
+// provider, logs, and writes each read to all clients. With one watcher, most of the time is the pod's, so the door is also
+// compared with plain node:http on the same pod (bench/http/bare.mjs). Only the server's CPU is counted. Every figure comes from
+// new processes; the sides take turns. Figures are medians over the rounds, and ratios are computed within each round. All
+// watchers connect at the same moment, and each must receive the same events and every delta.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';
@@ -28,6 +29,9 @@ const WORKS = {
 const WATCHERS = { flood: [1, 50, 1_000], paced: [50, 1_000] };
 /** A new task is on disk, in the catalogue and in the audit log before the response; the floor does none of that. */
 const REQUEST_BAR = { submit: 4 };
+/** The bar of a stream through a pod; the bar of the door itself applies to plain node:http on the same pod. */
+const POD_BAR = 3;
+const DOOR_BAR = 1.5;
 
 /** The measurements of each round, by server and work. */
 const figures = new Map();
@@ -37,6 +41,7 @@ for (let round = 0; round < ROUNDS; round++) {
   for (const [work, counts] of Object.entries(WATCHERS))
     for (const watchers of counts)
       for (const server of SERVERS) await measure(round, STREAMS, server, [work, watchers]);
+  await measure(round, STREAMS, 'bare', ['flood', 1]);
 }
 
 const requestRows = Object.entries(WORKS).flatMap(([work, name]) =>
@@ -62,8 +67,13 @@ const bars = [
     atMost(`${name}: door / floor`, ratio(work), REQUEST_BAR[work] ?? 2),
   ),
   ...streams.map(([work, watchers]) =>
-    atMost(`${work}, ${watchers} watchers: door / floor`, ratio(`${work} ${watchers}`), 1.5),
+    atMost(
+      `${work}, ${watchers} watchers: door / floor`,
+      ratio(`${work} ${watchers}`),
+      watchers === 1 ? POD_BAR : DOOR_BAR,
+    ),
   ),
+  atMost('flood, 1 watcher: door / node:http on the same pod', ratio('flood 1', 'bare'), DOOR_BAR),
   atMost('streams that differ from others', Math.max(...streams.map(differingStreams)), 0),
 ];
 printBars(bars);
@@ -80,9 +90,9 @@ function cell(server, work, what) {
   return figure(median(figures.get(`${server} ${work}`).map((round) => round[what])));
 }
 
-function ratio(work) {
-  const floor = figures.get(`floor ${work}`);
-  return median(figures.get(`door ${work}`).map(({ cpuUs }, round) => cpuUs / floor[round].cpuUs));
+function ratio(work, base = 'floor') {
+  const bases = figures.get(`${base} ${work}`);
+  return median(figures.get(`door ${work}`).map(({ cpuUs }, round) => cpuUs / bases[round].cpuUs));
 }
 
 function differingStreams([work, watchers]) {

@@ -1,5 +1,4 @@
 import { wrongField } from '../errors.ts';
-import { oncePer } from './once-per.ts';
 import type { ProjectedEvent } from '../settings.ts';
 import type { StreamLine } from '../wire.ts';
 
@@ -28,30 +27,32 @@ export function afterOf({ seq, line }: StreamCursor): number {
   return line === undefined ? seq : Math.max(0, seq - 1);
 }
 
-/** A line and its position. Lines without an event have none. */
-export interface NumberedLine {
-  readonly line: StreamLine;
-  readonly id: string | undefined;
-  /** The index of the line within its event. */
-  readonly index: number | undefined;
+/** An event as it is sent to a client. */
+export interface StreamEvent extends ProjectedEvent {
+  /** The number of lines before `lines`, which the client received before the stream broke. */
+  readonly skipped?: number;
 }
 
-/** Lines that are sent together: those of one or more complete events, or lines about the stream itself. */
-export type LineBatch = readonly NumberedLine[];
-
-/** The lines of events with their ids, created once for all clients that get the same events. */
-export const numberLines = oncePer((events: readonly ProjectedEvent[]): LineBatch => {
-  const batch: NumberedLine[] = [];
-  for (const { source, lines } of events)
-    for (const [index, line] of lines.entries())
-      if (source === undefined) batch.push({ line, id: undefined, index: undefined });
-      else if (source.type === 'snapshot') batch.push({ line, id: String(line.seq), index: undefined });
-      else batch.push({ line, id: `${source.seq}.${index}`, index });
-  return batch;
-});
+/** The position after a line of an event; undefined for lines about the stream itself. */
+export function lineId(
+  { source, skipped = 0 }: StreamEvent,
+  line: StreamLine,
+  index: number,
+): string | undefined {
+  if (source === undefined) return undefined;
+  return source.type === 'snapshot' ? String(line.seq) : `${source.seq}.${skipped + index}`;
+}
 
 /** Skips the lines that the client received before the stream broke. */
-export function linesAfter(batch: LineBatch, { seq, line: lastSeen = -1 }: StreamCursor): LineBatch {
-  const isSeen = ({ line, index = Infinity }: NumberedLine): boolean => line.seq === seq && index <= lastSeen;
-  return batch.some(isSeen) ? batch.filter((one) => !isSeen(one)) : batch;
+export function withoutReceived(
+  events: readonly ProjectedEvent[],
+  { seq, line }: StreamCursor,
+): readonly StreamEvent[] {
+  const at = events.findIndex(
+    ({ source }) => source !== undefined && source.type !== 'snapshot' && source.seq === seq,
+  );
+  const event = events[at];
+  if (line === undefined || event === undefined) return events;
+  const rest = { ...event, lines: event.lines.slice(line + 1), skipped: line + 1 };
+  return events.toSpliced(at, 1, ...(rest.lines.length === 0 ? [] : [rest]));
 }

@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../../base/index.ts';
-import { afterOf, type StreamCursor, type LineBatch, numberLines, linesAfter } from './cursor.ts';
+import { afterOf, type StreamCursor, type StreamEvent, withoutReceived } from './cursor.ts';
 import type { TasksContext } from '../http/route.ts';
 import type { ProjectedEvent } from '../settings.ts';
 import type { EventSelection } from './task-events.ts';
@@ -18,9 +18,9 @@ export interface StreamRequest {
 /** A session's events, and the selection of each list for the client. Both are synchronous per list. */
 export interface ResumableStream {
   readonly events: AsyncIterable<readonly ProjectedEvent[]>;
-  /** The lines for the client, which may be empty, and whether they are the last. */
+  /** The events for the client, which may be none, and whether they are the last. Clients with the same events get the same list. */
   readonly take: (events: readonly ProjectedEvent[]) => {
-    readonly batch: LineBatch;
+    readonly batch: readonly StreamEvent[];
     readonly isLast: boolean;
   };
 }
@@ -35,8 +35,7 @@ export function openResumableStream(
     events: project(host.pod(podId), { signal, ...withoutUndefined({ after }) }),
     take: (events) => {
       const { events: selected, isLast } = select(events);
-      const batch = numberLines(selected);
-      return { batch: from === undefined ? batch : linesAfter(batch, from), isLast };
+      return { batch: from === undefined ? selected : withoutReceived(selected, from), isLast };
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../../base/index.ts';
-import type { LineBatch } from './cursor.ts';
+import { lineId, type StreamEvent } from './cursor.ts';
 import { wireError } from '../errors.ts';
 import { oncePer } from './once-per.ts';
 import type { ResumableStream } from './resumable-stream.ts';
@@ -81,11 +81,17 @@ function readBy(response: ServerResponse, bytes: Buffer, signal: AbortSignal): P
   });
 }
 
-const bytesOf = oncePer((batch: LineBatch): Buffer => {
+const bytesOf = oncePer((batch: readonly StreamEvent[]): Buffer => {
   let text = '';
-  for (const { line, id } of batch) {
-    if (id !== undefined) text += `id: ${id}\n`;
-    text += `event: ${line.event}\ndata: ${JSON.stringify(line)}\n\n`;
+  for (const event of batch) {
+    // Not with `entries`, which costs more than the rest: almost all events are deltas with one line.
+    let index = 0;
+    for (const line of event.lines) {
+      const id = lineId(event, line, index);
+      if (id !== undefined) text += `id: ${id}\n`;
+      text += `event: ${line.event}\ndata: ${JSON.stringify(line)}\n\n`;
+      index += 1;
+    }
   }
   return Buffer.from(text);
 });

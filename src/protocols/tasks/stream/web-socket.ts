@@ -18,7 +18,7 @@ import {
   TokenBucket,
   unreadableMessage,
 } from '../../../wire/index.ts';
-import { type LineBatch, type StreamCursor, readCursor } from './cursor.ts';
+import { lineId, type StreamCursor, type StreamEvent, readCursor } from './cursor.ts';
 import { refuseKeyInAddress, requirePermission } from '../http/authenticator.ts';
 import { wireError, wrongField } from '../errors.ts';
 import type { KeyRecord, KeyPermission } from '../keys/key.ts';
@@ -360,18 +360,21 @@ function listen(
 }
 
 /** All clients that use the same name for the session are sent the same bytes. */
-function messagesOf(batch: LineBatch, sessionId: string): readonly Buffer[] {
+function messagesOf(batch: readonly StreamEvent[], sessionId: string): readonly Buffer[] {
   const byName = messagesByName(batch);
   const known = byName.get(sessionId);
   if (known !== undefined) return known;
-  const messages = batch.map(({ line, id }) =>
-    Buffer.from(JSON.stringify({ ...line, session_id: sessionId, ...withoutUndefined({ id }) })),
+  const messages = batch.flatMap((event) =>
+    event.lines.map((line, index) => {
+      const id = lineId(event, line, index);
+      return Buffer.from(JSON.stringify({ ...line, session_id: sessionId, ...withoutUndefined({ id }) }));
+    }),
   );
   byName.set(sessionId, messages);
   return messages;
 }
 
-const messagesByName = oncePer((_: LineBatch) => new Map<string, readonly Buffer[]>());
+const messagesByName = oncePer((_: readonly StreamEvent[]) => new Map<string, readonly Buffer[]>());
 
 /** The request id for the audit log; anything but a text or a number is replaced by its type. */
 function textOf(requestId: unknown): string {
