@@ -1,7 +1,7 @@
 /** Code that knows nothing about agents: errors, lenient and strict JSON parsing, redaction, logging. */
 export { type AgentCommand, agentCommands, CALL_MARK_VARIABLE } from './agent-commands.ts';
 export { derivedAbort, onAbort } from './abort.ts';
-export { truncateText } from './truncate-text.ts';
+export { ellipsize, truncateText } from './truncate-text.ts';
 export { truncateErrorMessage } from './truncate-error-message.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
@@ -36,6 +36,7 @@ export { isPrintableLine } from './printable-line.ts';
 export { isReaderTooSlow, ReaderTooSlowError } from './reader-too-slow-error.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';
+export { fieldProblems, type FieldProblem, type ValidationError } from './json-schema/problem-text.ts';
 export { schemaError, schemaProblems, validateValue } from './json-schema/schema-problems.ts';
 export { settlesWithin } from './settles-within.ts';
 export { uuidv7, uuidv7Time } from './uuid.ts';

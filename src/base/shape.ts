@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from './json.ts';
 import { nearestMatch } from './nearest-match.ts';
+import { ellipsize } from './truncate-text.ts';
 
 /** The path to a value from the root: object keys and list indexes. */
 export type Path = readonly (string | number)[];
@@ -94,14 +95,19 @@ export function choice<const T extends string>(options: readonly T[]): Shape<T> 
     schema: { type: 'string', enum: options },
     read: (value, path, report) => {
       const option = options.find((candidate) => candidate === value);
-      if (option !== undefined) return option;
-      const expected = `one of ${options.join(', ')}`;
-      if (typeof value !== 'string') return reportMismatch(expected, describeValue(value), path, report);
-      const guess = nearestMatch(value, options);
-      const hint = guess === undefined ? '' : `: did you mean "${guess}"?`;
-      return reportMismatch(expected, `"${value}"${hint}`, path, report);
+      if (option === undefined) report({ path, at: 'value', text: noneOfText(value, options) });
+      return option;
     },
   };
+}
+
+/** Describes a value that is none of several words. A word is quoted, as it may be misspelled. */
+export function noneOfText(value: unknown, options: readonly string[]): string {
+  const word = typeof value === 'string' && value.length <= MAX_QUOTED ? value : undefined;
+  const guess = word === undefined ? undefined : nearestMatch(word, options);
+  const found = word === undefined ? describeValue(value) : `"${word}"`;
+  const hint = guess === undefined ? '' : `: did you mean "${guess}"?`;
+  return `must be one of ${options.join(', ')}, not ${found}${hint}`;
 }
 
 export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
@@ -229,7 +235,7 @@ function taggedSchema(key: string, name: string, { properties, required, ...rest
 
 /** Formats problems as one error message that names each field. */
 export function problemsMessage(what: string, problems: readonly Problem[]): string {
-  const parts = problems.map(({ path, text: problem }) => `${truncated(path.join('.')) || what} ${problem}`);
+  const parts = problems.map(({ path, text: problem }) => `${truncatedName(path) || what} ${problem}`);
   return `${what} cannot be read: ${parts.join('; ')}`;
 }
 
@@ -251,12 +257,12 @@ export function refined<T>(shape: Shape<T>, rule: (value: T, path: Path) => stri
 const MAX_PROBLEMS = 20;
 
 function reportMismatch(expected: string, found: string, path: Path, report: Report): undefined {
-  report({ path, at: 'value', text: `must be ${expected}, not ${truncated(found)}` });
+  report({ path, at: 'value', text: `must be ${expected}, not ${found}` });
 }
 
-/** Truncates a client's key or value for an error message. */
-function truncated(text: string): string {
-  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`;
+/** The name of a field in an error message. A client may have sent a long key. */
+export function truncatedName(path: Path): string {
+  return ellipsize(path.join('.'), MAX_QUOTED);
 }
 
 const MAX_QUOTED = 100;
@@ -267,7 +273,8 @@ function unknownKeyText(key: string, known: Iterable<string>): string {
   return `is not a key: ${guess === undefined ? `there are ${keys.join(', ')}` : `did you mean "${guess}"?`}`;
 }
 
-function describeValue(value: unknown): string {
+/** Describes a value in an error message. Text is not quoted: it may be a secret in the wrong field. */
+export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return 'text';

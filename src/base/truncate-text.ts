@@ -4,6 +4,11 @@ export function truncateText(text: string, maxLength: number): string {
   return text.slice(0, boundaryBefore(text, maxLength));
 }
 
+/** Truncates a text like `truncateText` and appends an ellipsis, if it is longer. */
+export function ellipsize(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${truncateText(text, maxLength)}…`;
+}
+
 function boundaryBefore(text: string, index: number): number {
   // There is always a boundary between two printable ASCII characters. Creating the first segmenter takes milliseconds.
   if (/^[ -~]{2}$/.test(text.slice(index - 1, index + 1))) return index;

@@ -1,35 +1,25 @@
-import { messageOf } from '../errors.ts';
-import { isObject, type JsonObject, stringOf, tooDeepMessage } from '../json.ts';
+import { PolypodError } from '../errors.ts';
+import { isObject, type JsonObject, objectOf, stringOf, tooDeepMessage } from '../json.ts';
 import { isValueDeeperThan, MESSAGE_DEPTH } from '../json-depth.ts';
-import type { Dialect } from './validator-thread.ts';
+import type { ThreadRequest } from './validator-thread.ts';
 
-/** A schema in the form that the validator thread receives. */
-export interface PreparedSchema {
-  readonly dialect: Dialect;
-  /** As JSON. */
-  readonly schema: string;
-}
-
-/** Prepares a foreign schema: checks its limits and its dialect, and removes keywords that only ajv knows. */
-export function prepareSchema(schema: JsonObject): PreparedSchema | { readonly reason: string } {
-  if (isValueDeeperThan(MESSAGE_DEPTH, schema)) return { reason: tooDeepMessage() };
-  let text: string;
-  try {
-    text = JSON.stringify(schema);
-  } catch (thrown) {
-    return { reason: messageOf(thrown) };
-  }
+/**
+ * Prepares a foreign schema for the validator thread: checks its limits and its dialect, and removes keywords that only ajv
+ * knows. Throws the reason if it cannot be used.
+ */
+export function prepareSchema(schema: JsonObject): ThreadRequest {
+  if (isValueDeeperThan(MESSAGE_DEPTH, schema)) throw unusable(tooDeepMessage());
+  const text = JSON.stringify(schema);
   if (text.length > MAX_SCHEMA_LENGTH)
-    return { reason: `it has ${text.length} characters, and may have at most ${MAX_SCHEMA_LENGTH}` };
-  const copy: unknown = JSON.parse(text);
-  const declared = isObject(copy) ? copy.$schema : undefined;
-  const dialect = declared === undefined ? '2020-12' : DIALECTS.get(stringOf(declared).replace(/#$/, ''));
+    throw unusable(`it has ${text.length} characters, and may have at most ${MAX_SCHEMA_LENGTH}`);
+  const { $schema = DEFAULT_DIALECT, ...copy } = objectOf(JSON.parse(text));
+  const dialect = DIALECTS.get(stringOf($schema).replace(/#$/, ''));
   if (dialect === undefined)
-    return { reason: `$schema: must be one of ${[...DIALECTS.keys()].map((uri) => `"${uri}"`).join(', ')}` };
+    throw unusable(`$schema: must be one of ${[...DIALECTS.keys()].map((uri) => `"${uri}"`).join(', ')}`);
   const references = new Set<string>();
   const standard = standardSchema(copy, references);
   const inherited = [...references].find((reference) => isInherited(reference, standard));
-  if (inherited !== undefined) return { reason: unresolvedReference(inherited) };
+  if (inherited !== undefined) throw unusable(unresolvedReference(inherited));
   return { dialect, schema: JSON.stringify(standard) };
 }
 
@@ -38,15 +28,21 @@ export function unresolvedReference(reference: string): string {
   return `$ref: cannot resolve "${reference}": references can only refer to the schema itself`;
 }
 
+function unusable(reason: string): PolypodError {
+  return new PolypodError('bad-request', reason);
+}
+
 /** In characters of JSON. Limits the time that ajv needs, and the memory of compiled schemas. */
 const MAX_SCHEMA_LENGTH = 131_072;
 
-const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
-  ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
-  ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
-  ['http://json-schema.org/draft-07/schema', 'draft-07'],
-  ['http://json-schema.org/draft-06/schema', 'draft-07'],
+/** The dialects and the modules of ajv that implement them. draft-06 schemas are valid draft-07 schemas. */
+const DIALECTS: ReadonlyMap<string, string> = new Map([
+  ['https://json-schema.org/draft/2020-12/schema', 'ajv/dist/2020.js'],
+  ['https://json-schema.org/draft/2019-09/schema', 'ajv/dist/2019.js'],
+  ['http://json-schema.org/draft-07/schema', 'ajv'],
+  ['http://json-schema.org/draft-06/schema', 'ajv'],
 ]);
+const [DEFAULT_DIALECT] = DIALECTS.keys();
 
 /** Copies a schema without what ajv does not treat as an unknown keyword: it rejects `id`, and some uses of `nullable`. */
 function standardSchema(schema: unknown, references: Set<string>): unknown {
@@ -71,33 +67,15 @@ function isOnlyOfAjv(key: string, value: unknown, { type }: JsonObject): boolean
 }
 
 /** Keywords with a schema or a list of schemas. */
-const SCHEMAS: ReadonlySet<string> = new Set([
-  'additionalItems',
-  'additionalProperties',
-  'allOf',
-  'anyOf',
-  'contains',
-  'else',
-  'if',
-  'items',
-  'not',
-  'oneOf',
-  'prefixItems',
-  'propertyNames',
-  'then',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-]);
+const SCHEMAS: ReadonlySet<string> = new Set(
+  `additionalItems additionalProperties allOf anyOf contains else if items not oneOf prefixItems propertyNames then
+  unevaluatedItems unevaluatedProperties`.split(/\s+/),
+);
 
 /** Keywords with a map from names to schemas. */
-const MAPS: ReadonlySet<string> = new Set([
-  '$defs',
-  'definitions',
-  'dependencies',
-  'dependentSchemas',
-  'patternProperties',
-  'properties',
-]);
+const MAPS: ReadonlySet<string> = new Set(
+  '$defs definitions dependencies dependentSchemas patternProperties properties'.split(' '),
+);
 
 /** Whether a reference would lead to a key that every object inherits, such as `constructor`. ajv follows it. */
 function isInherited(reference: string, root: unknown): boolean {

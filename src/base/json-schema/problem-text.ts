@@ -1,40 +1,49 @@
 import { arrayOf, type JsonObject, stringOf } from '../json.ts';
-import type { ValidationError } from './validator-thread.ts';
 
-/** Converts the errors of ajv to lines, `path: reason`. `whole` is the name of the whole value. */
-export function problemTexts(
-  errors: readonly ValidationError[],
+/** An error of ajv. */
+export interface ValidationError {
+  /** A JSON Pointer to the invalid value. */
+  readonly instancePath: string;
+  readonly schemaPath: string;
+  readonly keyword: string;
+  readonly params: { readonly [name: string]: unknown };
+}
+
+/** A problem of a value; `text` follows the name of the field: `is missing`. */
+export interface FieldProblem {
+  /** The keys that lead to the field; none for the whole value. */
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+/** Converts the errors of ajv to problems. `describe` returns what is different for an error. */
+export function fieldProblems<E extends ValidationError>(
+  errors: readonly E[],
   schema: JsonObject,
-  whole: string,
-): readonly string[] {
+  describe: (error: E) => Partial<FieldProblem> = () => ({}),
+): readonly FieldProblem[] {
   const problems: Problem[] = [];
   for (const error of errors) {
     const parts = COMBINED.has(error.keyword) ? takePartsOf(error, problems, schema) : [];
     // The problems of `then` and `else` say more than that they failed.
     if (error.keyword === 'if' && parts.length > 0) problems.push(...parts);
-    else problems.push(toProblem(error, parts));
+    else problems.push({ ...toProblem(error, parts), ...describe(error) });
   }
-  const lines = problems.map(({ path, text }) => truncated(`${path.join('.') || whole}: ${text}`));
-  return [...new Set(lines)].slice(0, MAX_PROBLEMS);
+  return problems;
 }
 
-const MAX_PROBLEMS = 20;
-
-interface Problem {
-  readonly path: readonly string[];
-  readonly text: string;
+interface Problem extends FieldProblem {
   readonly error: ValidationError;
 }
 
 function toProblem(error: ValidationError, parts: readonly Problem[]): Problem {
   const { keyword, instancePath, params } = error;
-  const path = keysOf(instancePath);
-  const key = CHILD_PARAMETERS.map((name) => params[name]).find((value) => typeof value === 'string');
+  const child = CHILD_PARAMETERS.map((name) => params[name]).filter((value) => typeof value === 'string');
   const text = TEXTS[keyword]?.(params, parts) ?? `does not match the keyword "${keyword}"`;
-  return { path: key === undefined ? path : [...path, key], text, error };
+  return { path: [...keysOf(instancePath), ...child], text, error };
 }
 
-/** Parameters that name the key that an error is about, relative to the path of the error. */
+/** Parameters that name the key that an error is about, relative to the path of the error. An error has at most one of them. */
 const CHILD_PARAMETERS = ['missingProperty', 'additionalProperty', 'unevaluatedProperty', 'propertyName'];
 
 /** Keywords whose error follows the errors of the schemas in them. */
@@ -58,7 +67,7 @@ function takePartsOf(
 }
 
 function isBelow(parent: string, pointer: string): boolean {
-  return pointer === parent || pointer.startsWith(`${parent}/`);
+  return `${pointer}/`.startsWith(`${parent}/`);
 }
 
 function isPathIn(schema: unknown, pointer: string): boolean {
@@ -75,7 +84,7 @@ type Text = (params: Parameters, parts: readonly Problem[]) => string;
 
 const TEXTS: Readonly<Record<string, Text>> = {
   type: ({ type }) => `must be ${(Array.isArray(type) ? type : stringOf(type).split(',')).join(' or ')}`,
-  enum: ({ allowedValues }) => `must be one of ${list(arrayOf(allowedValues).map(quoted))}`,
+  enum: ({ allowedValues }) => `must be one of ${list(arrayOf(allowedValues).map(quoted), ', ')}`,
   const: ({ allowedValue }) => `must be one of ${quoted(allowedValue)}`,
   required: () => 'is missing',
   dependentRequired: isMissingWith,
@@ -100,10 +109,10 @@ const TEXTS: Readonly<Record<string, Text>> = {
   multipleOf: ({ multipleOf }) => `must be a multiple of ${quoted(multipleOf)}`,
   pattern: ({ pattern }) => `must match the pattern ${stringOf(pattern)}`,
   uniqueItems: ({ i, j }) => `must not have equal items, and items ${quoted(j)} and ${quoted(i)} are equal`,
-  contains: ({ minContains, maxContains }) =>
-    `must have at least ${quoted(minContains)} ${
-      maxContains === undefined ? '' : `and at most ${quoted(maxContains)} `
-    }items that match the schema in "contains"`,
+  contains: ({ minContains, maxContains }) => {
+    const most = maxContains === undefined ? '' : ` and at most ${quoted(maxContains)}`;
+    return `must have at least ${quoted(minContains)}${most} items that match the schema in "contains"`;
+  },
   not: () => 'must not match the schema in "not"',
   if: ({ failingKeyword }) => `must match the schema in "${stringOf(failingKeyword)}"`,
   anyOf: (_, parts) => alternatives(parts),
@@ -126,21 +135,12 @@ function alternatives(parts: readonly Problem[]): string {
   const depth = Math.min(...parts.map(({ error }) => keysOf(error.instancePath).length));
   const texts = parts.map(({ path, text }) => [...path.slice(depth), text].join(': '));
   if (texts.length === 0) return 'must match one of the alternatives';
-  const isSimple = texts.every((text) => text.startsWith(MUST_BE));
-  if (isSimple)
-    return (
-      MUST_BE +
-      list(
-        texts.map((text) => text.slice(MUST_BE.length)),
-        ' or ',
-      )
-    );
+  const types = texts.map((text) => /^must be (.*)$/s.exec(text)?.[1]).filter((type) => type !== undefined);
+  if (types.length === texts.length) return `must be ${list(types, ' or ')}`;
   return `must match one of the alternatives: ${list(texts, ', or ')}`;
 }
 
-const MUST_BE = 'must be ';
-
-function list(texts: readonly string[], separator = ', '): string {
+function list(texts: readonly string[], separator: string): string {
   const unique = [...new Set(texts)];
   return [...unique.slice(0, MAX_LISTED), ...(unique.length > MAX_LISTED ? ['…'] : [])].join(separator);
 }
@@ -153,14 +153,6 @@ function quoted(value: unknown): string {
 
 /** The keys of a JSON Pointer. */
 function keysOf(pointer: string): readonly string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const keys = pointer.split('/').slice(1);
+  return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
-
-function truncated(line: string): string {
-  return line.length <= MAX_LINE ? line : `${line.slice(0, MAX_LINE)}…`;
-}
-
-const MAX_LINE = 1_000;

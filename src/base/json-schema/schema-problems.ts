@@ -1,8 +1,9 @@
 import { messageOf } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { type PreparedSchema, prepareSchema, unresolvedReference } from './prepare-schema.ts';
-import { problemTexts } from './problem-text.ts';
-import { askThread, type ThreadAnswer, TIME_LIMIT_MS } from './validator-thread.ts';
+import { prepareSchema, unresolvedReference } from './prepare-schema.ts';
+import { ellipsize } from '../truncate-text.ts';
+import { fieldProblems, type ValidationError } from './problem-text.ts';
+import { askThread, type ThreadAnswer, type ThreadRequest, TIME_LIMIT_MS } from './validator-thread.ts';
 
 /** The problems of a value, none if it is valid; or why they are unknown. */
 export type ValueCheck =
@@ -24,16 +25,14 @@ export function validateValue(value: unknown, schema: unknown): ValueCheck {
   if (!isObject(schema)) return { problems: schema === false ? ['arguments: is not allowed'] : [] };
   const compiled = compile(schema);
   if ('reason' in compiled) return { unchecked: `the JSON Schema cannot be used: ${compiled.reason}` };
-  let text: string;
   try {
-    text = JSON.stringify(value) ?? 'null';
+    const answer = askThread({ ...compiled, value: JSON.stringify(value) ?? 'null' });
+    if (answer.type !== 'checked')
+      return { unchecked: failureText(answer, 'the check', ': send simpler values') };
+    return { problems: problemTexts(answer.errors, schema, 'arguments', 20) };
   } catch (thrown) {
     return { unchecked: messageOf(thrown) };
   }
-  const answer = askThread({ ...compiled, value: text });
-  if (answer.type === 'valid') return { problems: [] };
-  if (answer.type === 'invalid') return { problems: problemTexts(answer.errors, schema, 'arguments') };
-  return { unchecked: failureText(answer) };
 }
 
 /** Returns why a foreign JSON Schema cannot be used; undefined if it can. */
@@ -42,7 +41,7 @@ export function schemaError(schema: JsonObject): string | undefined {
   return 'reason' in compiled ? compiled.reason : undefined;
 }
 
-type Compiled = PreparedSchema | { readonly reason: string };
+type Compiled = ThreadRequest | { readonly reason: string };
 
 /** Whether each schema can be used. A schema that takes too long is not tried again. */
 const compiledSchemas = new WeakMap<JsonObject, Compiled>();
@@ -50,29 +49,45 @@ const compiledSchemas = new WeakMap<JsonObject, Compiled>();
 function compile(schema: JsonObject): Compiled {
   const known = compiledSchemas.get(schema);
   if (known !== undefined) return known;
-  const prepared = prepareSchema(schema);
-  const answer = 'reason' in prepared ? undefined : askThread(prepared);
-  const reason = answer === undefined ? undefined : compileFailure(answer);
-  const compiled = reason === undefined ? prepared : { reason };
-  if (answer?.type !== 'unavailable') compiledSchemas.set(schema, compiled);
+  let compiled: Compiled;
+  try {
+    compiled = prepareSchema(schema);
+    const answer = askThread(compiled);
+    if (answer.type !== 'checked')
+      compiled = { reason: failureText(answer, 'it', ' to compile: simplify it') };
+    else if (answer.errors.length > 0)
+      compiled = { reason: problemTexts(answer.errors, {}, 'schema', 3).join('; ') };
+    if (answer.type === 'unavailable') return compiled;
+  } catch (thrown) {
+    compiled = { reason: messageOf(thrown) };
+  }
+  compiledSchemas.set(schema, compiled);
   return compiled;
 }
 
-function compileFailure(answer: ThreadAnswer): string | undefined {
-  if (answer.type === 'valid') return undefined;
-  if (answer.type === 'invalid') return problemTexts(answer.errors, {}, 'schema').slice(0, 3).join('; ');
-  if (answer.type === 'timed-out')
-    return `it takes longer than ${TIME_LIMIT_MS / 1000} s to compile: simplify it`;
-  return failureText(answer);
+type Failure = Exclude<ThreadAnswer, { readonly type: 'checked' }>;
+
+/** Says why there is no answer. `late` and `next` complete the sentence about the time limit. */
+function failureText(failure: Failure, late: string, next: string): string {
+  if (failure.type === 'timed-out') return `${late} takes longer than ${TIME_LIMIT_MS / 1000} s${next}`;
+  if (failure.type === 'unavailable') return failure.message;
+  if (failure.missingRef !== undefined) return unresolvedReference(failure.missingRef);
+  // The message of V8 for a stack overflow.
+  const isOverflow = failure.message.startsWith('Maximum call stack');
+  return isOverflow ? 'it refers to itself without end, or has too many parts' : failure.message;
 }
 
-function failureText(answer: Exclude<ThreadAnswer, { readonly type: 'valid' | 'invalid' }>): string {
-  if (answer.type === 'timed-out')
-    return `the check takes longer than ${TIME_LIMIT_MS / 1000} s: send simpler values`;
-  if (answer.type === 'unavailable') return answer.message;
-  if (answer.missingRef !== undefined) return unresolvedReference(answer.missingRef);
-  // The message of V8 for a stack overflow.
-  if (answer.message.startsWith('Maximum call stack'))
-    return 'it refers to itself without end, or has too many parts';
-  return answer.message;
+/** Converts errors to lines, `path: reason`. `whole` is the name of the whole value. */
+function problemTexts(
+  errors: readonly ValidationError[],
+  schema: JsonObject,
+  whole: string,
+  count: number,
+): readonly string[] {
+  const lines = fieldProblems(errors, schema).map(({ path, text }) =>
+    ellipsize(`${path.join('.') || whole}: ${text}`, MAX_LINE),
+  );
+  return [...new Set(lines)].slice(0, count);
 }
+
+const MAX_LINE = 1_000;

@@ -6,7 +6,8 @@
  * would collide. An instance of the thread itself validates schemas against the meta-schema of their dialect.
  */
 export const THREAD_PROGRAM = `
-const { port, signal, dialects, limits } = require('node:worker_threads').workerData;
+const { port, signal, from, limits } = require('node:worker_threads').workerData;
+const load = require('node:module').createRequire(from);
 
 const OPTIONS = {
   strict: false,
@@ -32,85 +33,76 @@ function createPattern(pattern) {
 }
 createPattern.code = 'new RegExp';
 
-const loaded = new Map();
-function load(name) {
-  if (!loaded.has(name)) {
-    const { file, metaSchema, options } = dialects[name];
-    const Ajv = require(file).default;
-    const create = (more) => new Ajv({ ...OPTIONS, ...options, ...more });
-    loaded.set(name, { create, isValid: create({}).getSchema(metaSchema) });
-  }
-  return loaded.get(name);
-}
-
-function compile({ dialect, schema }) {
-  const { create, isValid } = load(dialect);
-  const parsed = JSON.parse(schema);
-  if (!isValid(parsed)) return { answer: { type: 'invalid', errors: brief(isValid.errors) } };
-  const all = create({ allErrors: true }).compile(parsed);
-  // Finds a schema that refers to itself without end.
-  all({});
-  return { all, first: undefined, create, parsed };
-}
-
-/** The validator that stops at the first error; the other one if the nesting of its code is too deep for V8. */
-function firstOf(entry) {
-  try {
-    entry.first ??= entry.create({ allErrors: false }).compile(entry.parsed);
-  } catch {
-    entry.first = entry.all;
-  }
-  return entry.first;
+function create(dialect, allErrors) {
+  const Ajv = load(dialect).default;
+  return new Ajv({ ...OPTIONS, allErrors, ignoreKeywordsWithRef: dialect === 'ajv' });
 }
 
 const cache = new Map();
 let cached = 0;
-function entryOf(request) {
-  const key = request.dialect + ' ' + request.schema;
-  const entry = cache.get(key) ?? compile(request);
-  if (!cache.delete(key)) cached += key.length;
-  cache.set(key, entry);
-  for (const oldest of cache.keys()) {
-    if (cached <= limits.cachedCharacters || cache.size === 1) break;
-    cache.delete(oldest);
-    cached -= oldest.length;
+function remembered(key, make) {
+  if (!cache.has(key)) {
+    const made = make();
+    if (cached + key.length > limits.cachedCharacters) {
+      cache.clear();
+      cached = 0;
+    }
+    cache.set(key, made);
+    cached += key.length;
   }
-  return entry;
+  return cache.get(key);
 }
 
-function answerTo(request) {
-  const entry = entryOf(request);
-  if (entry.answer !== undefined || request.value === undefined) return entry.answer ?? { type: 'valid' };
-  const validate = request.value.length <= limits.smallValue ? entry.all : firstOf(entry);
-  return validate(JSON.parse(request.value)) ? { type: 'valid' } : { type: 'invalid', errors: brief(validate.errors) };
+function validator({ dialect, schema }, allErrors) {
+  const make = () => create(dialect, allErrors).compile(JSON.parse(schema));
+  return remembered([allErrors, dialect, schema].join(' '), make);
 }
 
-function brief(errors) {
-  return errors.slice(0, limits.errors).map(({ instancePath, schemaPath, keyword, params }) => ({
+function checkSchema(request) {
+  const ajv = remembered(request.dialect, () => create(request.dialect, false));
+  if (!ajv.validateSchema(JSON.parse(request.schema))) return ajv.errors;
+  // Finds a schema that refers to itself without end.
+  validator(request, true)({});
+  return [];
+}
+
+function checkValue(request) {
+  let validate;
+  try {
+    validate = validator(request, request.value.length <= limits.smallValue);
+  } catch {
+    // The code that stops at the first error can be nested too deep for V8.
+    validate = validator(request, true);
+  }
+  return validate(JSON.parse(request.value)) ? [] : validate.errors;
+}
+
+function brief({ instancePath, schemaPath, keyword, params }) {
+  const shortParams = Object.entries(params).map(([name, value]) => [name, short(value)]);
+  return {
     instancePath: short(instancePath),
     schemaPath: short(schemaPath),
     keyword,
-    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, short(value)])),
-  }));
+    params: Object.fromEntries(shortParams),
+  };
 }
 
 function short(value) {
   return typeof value === 'string' && value.length > limits.text ? value.slice(0, limits.text) + '…' : value;
 }
 
-function send(answer) {
-  port.postMessage(answer);
-  Atomics.add(signal, 0, 1);
-  Atomics.notify(signal, 0);
+function answerTo(request) {
+  try {
+    const errors = request.value === undefined ? checkSchema(request) : checkValue(request);
+    return { type: 'checked', errors: errors.slice(0, limits.errors).map(brief) };
+  } catch ({ message, missingRef }) {
+    return { type: 'failed', message: short(String(message)), missingRef: short(missingRef) };
+  }
 }
 
 port.on('message', (request) => {
-  try {
-    send(answerTo(request));
-  } catch (error) {
-    const { message, missingRef } = error;
-    send({ type: 'failed', message: short(String(message)), missingRef: short(missingRef) });
-  }
+  port.postMessage(answerTo(request));
+  Atomics.add(signal, 0, 1);
+  Atomics.notify(signal, 0);
 });
-load('2020-12');
 `;

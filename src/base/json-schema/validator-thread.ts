@@ -1,33 +1,22 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
+import type { ValidationError } from './problem-text.ts';
 import { THREAD_PROGRAM } from './thread-program.ts';
 
-/** The dialects of JSON Schema that the thread knows. draft-06 schemas are valid draft-07 schemas. */
-export type Dialect = '2020-12' | '2019-09' | 'draft-07';
-
 export interface ThreadRequest {
-  readonly dialect: Dialect;
+  /** The module of ajv that implements the dialect of JSON Schema. */
+  readonly dialect: string;
   /** As JSON. */
   readonly schema: string;
   /** As JSON. Without it, the schema is only compiled. */
   readonly value?: string;
 }
 
-/** An error of ajv. */
-export interface ValidationError {
-  /** A JSON Pointer to the invalid value. */
-  readonly instancePath: string;
-  readonly schemaPath: string;
-  readonly keyword: string;
-  readonly params: { readonly [name: string]: unknown };
-}
-
 export type ThreadAnswer =
-  | { readonly type: 'valid' }
-  /** The value is invalid or, if the request had none, the schema. */
-  | { readonly type: 'invalid'; readonly errors: readonly ValidationError[] }
+  /** The errors of the value or, if the request had none, of the schema. */
+  | { readonly type: 'checked'; readonly errors: readonly ValidationError[] }
   /** The schema cannot be compiled or used. */
-  | { readonly type: 'failed'; readonly message: string; readonly missingRef: string | undefined }
+  | { readonly type: 'failed'; readonly message: string; readonly missingRef?: string }
   | { readonly type: 'timed-out' }
   /** There is no thread. */
   | { readonly type: 'unavailable'; readonly message: string };
@@ -65,7 +54,7 @@ class ValidatorThread {
   readonly #signal = new Int32Array(new SharedArrayBuffer(4));
   #received = 0;
   /** The dialects whose classes the thread has loaded. Loading is not limited to the time of a request. */
-  readonly #loaded = new Set<Dialect>();
+  readonly #loaded = new Set<string>();
 
   constructor() {
     requireDescriptors();
@@ -75,7 +64,7 @@ class ValidatorThread {
     this.#receive = receiveMessageOnPort;
     this.#worker = new Worker(THREAD_PROGRAM, {
       eval: true,
-      workerData: { port: port2, signal: this.#signal, dialects: dialects(), limits: LIMITS },
+      workerData: { port: port2, signal: this.#signal, from: import.meta.url, limits: LIMITS },
       transferList: [port2],
       // Inherits nothing from this process.
       execArgv: [],
@@ -85,22 +74,15 @@ class ValidatorThread {
     this.#worker.unref();
     // An error also ends the thread.
     this.#worker.on('error', () => {});
-    this.#worker.on('exit', () => {
-      if (current === this) current = undefined;
-    });
   }
 
   ask(request: ThreadRequest): ThreadAnswer {
     const { dialect } = request;
-    if (
-      !this.#loaded.has(dialect) &&
-      this.#answer({ dialect, schema: '{}' }, START_LIMIT_MS)?.type !== 'valid'
-    )
-      return {
-        type: 'unavailable',
-        message: `the validator thread did not start within ${START_LIMIT_MS / 1000} s`,
-      };
-    this.#loaded.add(dialect);
+    if (!this.#loaded.has(dialect)) {
+      const answer = this.#answer({ dialect, schema: '{}' }, START_LIMIT_MS);
+      if (answer?.type !== 'checked') return { type: 'unavailable', message: NOT_STARTED };
+      this.#loaded.add(dialect);
+    }
     return this.#answer(request, TIME_LIMIT_MS) ?? { type: 'timed-out' };
   }
 
@@ -133,26 +115,6 @@ function requireDescriptors(): void {
 /** A thread needs 5: its event loop, and a module that it reads. */
 const DESCRIPTORS = 8;
 
-/** The files of ajv, which the thread cannot find itself, because its program has no path. */
-function dialects(): Readonly<Record<Dialect, object>> {
-  const { resolve } = process.getBuiltinModule('node:module').createRequire(import.meta.url);
-  return {
-    '2020-12': {
-      file: resolve('ajv/dist/2020.js'),
-      metaSchema: 'https://json-schema.org/draft/2020-12/schema',
-    },
-    '2019-09': {
-      file: resolve('ajv/dist/2019.js'),
-      metaSchema: 'https://json-schema.org/draft/2019-09/schema',
-    },
-    'draft-07': {
-      file: resolve('ajv'),
-      metaSchema: 'http://json-schema.org/draft-07/schema',
-      options: { ignoreKeywordsWithRef: true },
-    },
-  };
-}
-
 const LIMITS = {
   /** Errors in one answer. */
   errors: 100,
@@ -166,3 +128,4 @@ const LIMITS = {
 
 /** For the start of the thread and for loading ajv, on a busy machine. */
 const START_LIMIT_MS = 10_000;
+const NOT_STARTED = `the validator thread did not start within ${START_LIMIT_MS / 1000} s`;
