@@ -291,6 +291,16 @@ describe('markdown as it streams in', () => {
     }
   });
 
+  it('colours a line of code when it is complete, and the last one at the end', () => {
+    const stream = new MarkdownStream(STYLE);
+    const paint = (lines: readonly Line[]) => lines.map((line) => paintLine(line, COLOURED));
+    stream.push('```ts\nreturn');
+    expect(paint(stream.open())).toEqual(['  return']);
+    expect(paint(stream.push(' 1;\n'))).toEqual(['  \u001b[35mreturn\u001b[m \u001b[33m1\u001b[m;']);
+    stream.push('return');
+    expect(paint(stream.end())).toEqual(['  \u001b[35mreturn\u001b[m']);
+  });
+
   it('renders a text in parts as marked lexes it as a whole', () => {
     fc.assert(
       fc.property(markdown, (text) => {

@@ -1,26 +1,26 @@
-import type { MarkedToken, Token, Tokens } from 'marked';
+import type { Token, Tokens } from 'marked';
 import { ownTokens } from './lexer.ts';
 
 /** A block of a markdown text. The items of a list are separate blocks, so that long lists stream. */
-export type Block = BlockContent & {
+export interface Block {
+  readonly type: BlockType;
+  readonly token: BlockToken;
   /** The number of its source lines, with the empty lines after it. */
   lines: number;
   /** Whether an empty line follows it. */
   isBlankAfter: boolean;
-};
+}
 
-type BlockContent =
-  | { readonly type: 'heading'; readonly token: Tokens.Heading }
-  | { readonly type: 'paragraph'; readonly token: { readonly text: string } }
-  | { readonly type: 'fence' | 'indented'; readonly token: Tokens.Code }
-  | { readonly type: 'item'; readonly token: Tokens.ListItem }
-  | { readonly type: 'quote'; readonly token: Tokens.Blockquote }
-  | { readonly type: 'table'; readonly token: Tokens.Table }
-  | { readonly type: 'rule' };
+type BlockToken =
+  | (Tokens.Heading | Tokens.Paragraph | Tokens.Text | Tokens.Code)
+  | (Tokens.ListItem | Tokens.Blockquote | Tokens.Table | Tokens.Hr);
+
+/** The type of a token; text and paragraphs are the same, fenced and indented code are not. */
+type BlockType = Exclude<BlockToken['type'], 'text'> | 'indented';
 
 /** Where a block is in its text: what precedes it. */
 export interface Position {
-  readonly last: Block['type'] | undefined;
+  readonly last: BlockType | undefined;
   readonly isBlankAfter: boolean;
 }
 
@@ -30,37 +30,33 @@ export const START: Position = { last: undefined, isBlankAfter: false };
 export function blocksOf(tokens: readonly Token[]): Block[] {
   const blocks: Block[] = [];
   for (const token of ownTokens(tokens)) {
-    const added = tokenBlocks(token);
-    blocks.push(...added);
-    const last = blocks.at(-1);
-    if (added.length > 0 || last === undefined) continue;
-    last.lines += lineCount(token.raw);
-    if (token.type === 'space') last.isBlankAfter = true;
+    const rest = { lines: lineCount(token.raw), isBlankAfter: false };
+    switch (token.type) {
+      case 'list':
+        blocks.push(...listBlocks(token));
+        break;
+      case 'code':
+        blocks.push({ type: token.codeBlockStyle ?? 'code', token, ...rest });
+        break;
+      case 'paragraph':
+      case 'text':
+        blocks.push({ type: 'paragraph', token, ...rest });
+        break;
+      case 'heading':
+      case 'blockquote':
+      case 'table':
+      case 'hr':
+        blocks.push({ type: token.type, token, ...rest });
+        break;
+      default: {
+        const last = blocks.at(-1);
+        if (last === undefined) break;
+        last.lines += rest.lines;
+        if (token.type === 'space') last.isBlankAfter = true;
+      }
+    }
   }
   return blocks;
-}
-
-function tokenBlocks(token: MarkedToken): Block[] {
-  const rest = { lines: lineCount(token.raw), isBlankAfter: false };
-  switch (token.type) {
-    case 'heading':
-      return [{ type: 'heading', token, ...rest }];
-    case 'code':
-      return [{ type: token.codeBlockStyle === 'indented' ? 'indented' : 'fence', token, ...rest }];
-    case 'blockquote':
-      return [{ type: 'quote', token, ...rest }];
-    case 'table':
-      return [{ type: 'table', token, ...rest }];
-    case 'hr':
-      return [{ type: 'rule', ...rest }];
-    case 'list':
-      return listBlocks(token);
-    case 'paragraph':
-    case 'text':
-      return [{ type: 'paragraph', token, ...rest }];
-    default:
-      return [];
-  }
 }
 
 function listBlocks({ items, raw }: Tokens.List): Block[] {
@@ -69,23 +65,21 @@ function listBlocks({ items, raw }: Tokens.List): Block[] {
     // The source of the last item ends before the empty lines, that of the list does not.
     const lines = index === items.length - 1 ? left : lineCount(token.raw);
     left -= lines;
-    return { type: 'item', token, lines, isBlankAfter: /\n *\n *$/.test(token.raw) };
+    return { type: 'list_item', token, lines, isBlankAfter: /\n *\n *$/.test(token.raw) };
   });
 }
 
 function lineCount(source: string): number {
-  let count = 0;
-  for (let at = source.indexOf('\n'); at !== -1; at = source.indexOf('\n', at + 1)) count += 1;
-  return count;
+  return source.split('\n').length - 1;
 }
 
 /**
  * Returns whether an empty line precedes a block. A list directly below its sentence, list items without empty
  * lines between them, and the parts of a long block have none.
  */
-export function hasGap({ last, isBlankAfter }: Position, next: Block['type']): boolean {
+export function hasGap({ last, isBlankAfter }: Position, next: BlockType): boolean {
   if (last === undefined) return false;
   if (isBlankAfter) return true;
-  if (next === 'item') return last !== 'item' && last !== 'paragraph';
+  if (next === 'list_item') return last !== 'list_item' && last !== 'paragraph';
   return next !== last || (next !== 'paragraph' && next !== 'indented');
 }

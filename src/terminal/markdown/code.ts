@@ -1,4 +1,4 @@
-import { DIM, GREEN, RED, type Line, type Style, span } from '../style.ts';
+import { DIM, GREEN, PLAIN, RED, type Line, type Style, span } from '../style.ts';
 import { grammarOf, highlightLast } from './highlight.ts';
 
 /** What the colours of the next line of a code block depend on. */
@@ -6,22 +6,23 @@ export interface CodeState {
   readonly language: string;
   /** The lines since a comment or string began that is still open; empty at most lines. */
   readonly context: readonly string[];
-}
-
-export function startCode(language: string): CodeState {
-  return { language, context: [] };
+  /** Whether the line is still being written. Highlighting it again with each delta would take most of the time. */
+  readonly isPartial?: boolean;
 }
 
 /** Colours a line of code; line by line, so that code can stream. */
 export function colourCode(state: CodeState, text: string): readonly [CodeState, Line] {
-  const { language, context } = state;
-  if (language === 'diff' || language === 'patch')
-    return [state, text === '' ? [] : [span(text, diffStyle(text))]];
+  const { language, context, isPartial } = state;
   const grammar = grammarOf(language);
-  if (grammar === undefined || text.length > MAX_LINE) return [state, text === '' ? [] : [span(text)]];
+  if (grammar === undefined || isPartial || text.length > MAX_LINE)
+    return [state, text === '' ? [] : [span(text, isDiff(language) ? diffStyle(text) : PLAIN)]];
   const lines = [...context, text];
   const { line, isOpen } = highlightLast(grammar, lines);
   return [{ language, context: isOpen ? bounded(lines) : [] }, line];
+}
+
+function isDiff(language: string): boolean {
+  return language === 'diff' || language === 'patch';
 }
 
 /** A longer line is data, not code to read. */

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { decodeEntities } from './inline.ts';
 import { CYAN, DIM, GREEN, PLAIN, type Line, type Span, type Style, span, YELLOW } from '../style.ts';
 
 /** A line of code with styles, as the last line of a part of a code block. */
@@ -68,7 +69,7 @@ function lastLine(html: string): HighlightedLine {
         last = { line, isOpen: looks.length > 0 };
         line = [];
       }
-      if (part !== '') line.push(span(unescapeHtml(part), looks.at(-1)));
+      if (part !== '') line.push(span(decodeEntities(part), looks.at(-1)));
     });
   }
   return last;
@@ -76,54 +77,28 @@ function lastLine(html: string): HighlightedLine {
 
 const HTML = /<span class="([^"]*)">|<\/span>|([^<]+)/g;
 
-function unescapeHtml(text: string): string {
-  if (!text.includes('&')) return text;
-  return text.replace(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => UNESCAPED[entity] ?? entity);
-}
-
-const UNESCAPED: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#x27;': "'",
-};
-
 /** Returns the style of a scope such as `hljs-title function_`; other scopes look like what contains them. */
 function scopeStyle(names: string): Style | undefined {
   const [name = '', detail = ''] = names.slice('hljs-'.length).split(' ');
-  return STYLES[`${name}.${detail}`] ?? STYLES[name];
+  return STYLES.get(`${name}.${detail}`) ?? STYLES.get(name);
 }
 
-const MAGENTA: Style = { colour: 'magenta' };
-const BLUE: Style = { colour: 'blue' };
-
-const STYLES: Readonly<Record<string, Style>> = {
-  comment: DIM,
-  quote: DIM,
-  meta: DIM,
-  string: GREEN,
-  regexp: GREEN,
-  subst: PLAIN,
-  number: YELLOW,
-  literal: YELLOW,
-  symbol: YELLOW,
-  keyword: MAGENTA,
-  'selector-tag': MAGENTA,
-  name: MAGENTA,
-  built_in: CYAN,
-  type: CYAN,
-  'title.class_': CYAN,
-  'selector-class': CYAN,
-  'selector-id': CYAN,
-  title: BLUE,
-  section: BLUE,
-  attr: BLUE,
-  attribute: BLUE,
-  strong: { bold: true },
-  emphasis: { italic: true },
-  link: { underline: true },
-};
+const STYLES: ReadonlyMap<string, Style> = new Map(
+  (
+    [
+      ['comment quote meta', DIM],
+      ['string regexp', GREEN],
+      ['subst', PLAIN],
+      ['number literal symbol', YELLOW],
+      ['keyword selector-tag name', { colour: 'magenta' }],
+      ['built_in type title.class_ selector-class selector-id', CYAN],
+      ['title section attr attribute', { colour: 'blue' }],
+      ['strong', { bold: true }],
+      ['emphasis', { italic: true }],
+      ['link', { underline: true }],
+    ] as const
+  ).flatMap(([names, style]) => names.split(' ').map((name) => [name, style])),
+);
 
 /** The supported languages: the names of highlight.js modules, each with its other names. */
 const LANGUAGES = `

@@ -85,26 +85,21 @@ class InlineLines {
 
 /** Replaces line breaks with spaces, except hard ones: after two spaces or a backslash. */
 function joinLines(text: string): string {
-  if (!text.includes('\n')) return text.trim();
-  const sources = text.split('\n');
-  let joined = '';
-  let isNew = true;
-  sources.forEach((source, index) => {
-    const isBroken = index < sources.length - 1 && (source.endsWith('\\') || source.endsWith('  '));
-    const content = source.trim();
-    joined += isNew || isUnspaced(joined, content) ? content : ` ${content}`;
-    if (isBroken) joined += content.endsWith('\\') ? '\n' : '  \n';
-    isNew = isBroken;
+  return text.trim().replace(/(?<! ) *\n\s*/g, (found, at: number, all: string) => {
+    const before = all[at - 1] ?? '';
+    if (found.startsWith('  ')) return '  \n';
+    if (before === '\\' && found.startsWith('\n')) return '\n';
+    return isUnspaced(before, all[at + found.length] ?? '') ? '' : ' ';
   });
-  return joined;
 }
 
 /** Chinese and Japanese have no spaces between words, so a line break there is dropped. */
 function isUnspaced(before: string, after: string): boolean {
-  return IDEOGRAPHIC.test(before.at(-1) ?? '') && IDEOGRAPHIC.test(after[0] ?? '');
+  return IDEOGRAPHIC.test(before) && IDEOGRAPHIC.test(after);
 }
 
-function decodeEntities(text: string): string {
+/** Replaces the entities of HTML with their characters. */
+export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(ENTITY, (source: string, decimal?: string, hex?: string, name?: string) => {
     if (name !== undefined) return ENTITIES[name] ?? source;

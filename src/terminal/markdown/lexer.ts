@@ -95,7 +95,9 @@ class ChatTokenizer extends Tokenizer {
     const [, header] = TABLE_START.exec(source) ?? [];
     if (header === undefined) return undefined;
     const columns = header.split('|').length;
-    return columns > MAX_COLUMNS ? undefined : super.table(firstLines(source, MAX_CELLS / columns));
+    return columns > MAX_COLUMNS
+      ? undefined
+      : super.table(firstLines(source, Math.floor(MAX_CELLS / columns) + 2));
   }
 
   override tag(source: string): Tokens.Tag | undefined {
@@ -147,10 +149,5 @@ const TEXT = /^(?:`+|~+|[^])(?:[^\\`*_~[!< \nhw]| (?! \n)|(?<=\w)[hw]|h(?!ttps?:
 const OPTIONS: MarkedOptions = { gfm: true, tokenizer: new ChatTokenizer(), hooks: new ChatHooks() };
 
 function firstLines(text: string, count: number): string {
-  let end = -1;
-  for (let line = 0; line < count + 2; line += 1) {
-    end = text.indexOf('\n', end + 1);
-    if (end === -1) return text;
-  }
-  return text.slice(0, end + 1);
+  return new RegExp(`^(?:[^\\n]*\\n){${count}}`).exec(text)?.[0] ?? text;
 }

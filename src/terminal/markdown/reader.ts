@@ -1,7 +1,7 @@
 import type { Tokens } from 'marked';
 import type { Line } from '../style.ts';
 import { type Block, blocksOf, hasGap, type Position, START } from './blocks.ts';
-import { type CodeState, startCode } from './code.ts';
+import type { CodeState } from './code.ts';
 import { indentation, itemStart } from './item-indent.ts';
 import { lexBlocks, MAX_CELLS, MAX_DEPTH } from './lexer.ts';
 import {
@@ -29,14 +29,14 @@ export interface ReaderState extends Position {
 }
 
 type OpenBlock =
-  | { readonly type: 'fence'; readonly mark: string; readonly indent: number; readonly code: CodeState }
+  | { readonly type: 'code'; readonly mark: string; readonly indent: number; readonly code: CodeState }
   /** `tail` starts with the header, which is already rendered. */
   | { readonly type: 'table'; readonly widths: ColumnWidths }
   | OpenContainer;
 
 /** A list item or a quote whose blocks are rendered one by one. */
 interface OpenContainer {
-  readonly type: 'item' | 'quote';
+  readonly type: 'list_item' | 'blockquote';
   readonly frame: Frame;
   /** The column at which the content of an item starts, and its own column. */
   readonly contentIndent: number;
@@ -58,13 +58,13 @@ const MAX_CONTAINER_LENGTH = 2000;
 export function readLine(state: ReaderState, line: string, style: MarkdownStyle, depth = 0): Step {
   const { open } = state;
   switch (open?.type) {
-    case 'fence': {
-      if (closesFence(line, open.mark)) return [{ ...INITIAL_STATE, last: 'fence' }, []];
+    case 'code': {
+      if (closesFence(line, open.mark)) return [{ ...INITIAL_STATE, last: 'code' }, []];
       const [code, lines] = codeLine(open.code, fenceContent(line, open.indent), style);
       return [{ ...state, open: { ...open, code } }, lines];
     }
-    case 'item':
-    case 'quote': {
+    case 'list_item':
+    case 'blockquote': {
       const content = contentOf(open, line);
       if (content === undefined) {
         const [next, lines] = readLine(closed(state), line, style, depth);
@@ -86,11 +86,11 @@ export function readLine(state: ReaderState, line: string, style: MarkdownStyle,
 export function finish(state: ReaderState, style: MarkdownStyle, partial?: string): Line[] {
   const { open, tail } = state;
   switch (open?.type) {
-    case 'fence':
+    case 'code':
       if (partial === undefined || closesFence(partial, open.mark)) return [];
-      return codeLine(open.code, fenceContent(partial, open.indent), style)[1];
-    case 'item':
-    case 'quote': {
+      return codeLine({ ...open.code, isPartial: true }, fenceContent(partial, open.indent), style)[1];
+    case 'list_item':
+    case 'blockquote': {
       const content = partial === undefined ? undefined : contentOf(open, partial);
       const lines = finish(open.inner, containerStyle(open, style), content);
       const shown = lines.length === 0 && !open.isStarted ? [[]] : lines;
@@ -110,7 +110,7 @@ function lex(lines: readonly string[]): Block[] {
 /** Renders the blocks of the tail. */
 function render(state: ReaderState, blocks: readonly Block[], style: MarkdownStyle): Line[] {
   const [first, ...others] = blocks;
-  if (state.open?.type !== 'table' || first?.type !== 'table') return blockLines(blocks, style, state);
+  if (state.open?.type !== 'table' || first?.token.type !== 'table') return blockLines(blocks, style, state);
   const { lines } = tableLines(first.token, style.width, style, state.open.widths);
   return [...lines, ...blockLines(others, style, { last: 'table', isBlankAfter: first.isBlankAfter })];
 }
@@ -130,8 +130,8 @@ function cut(state: ReaderState, style: MarkdownStyle, depth: number): Step {
 }
 
 function isComplete({ type, isBlankAfter }: Block): boolean {
-  if (type === 'heading' || type === 'rule') return true;
-  return isBlankAfter && type !== 'item' && type !== 'indented';
+  if (type === 'heading' || type === 'hr') return true;
+  return isBlankAfter && type !== 'list_item' && type !== 'indented';
 }
 
 function after({ type, isBlankAfter }: Block): ReaderState {
@@ -140,26 +140,27 @@ function after({ type, isBlankAfter }: Block): ReaderState {
 
 /** Keeps the last block open, unless it is code or has become long. */
 function continueBlock(state: ReaderState, block: Block, style: MarkdownStyle, depth: number): Step {
-  if (block.type === 'fence') return openFence(state, block.token, style);
+  const { type, token } = block;
+  if (token.type === 'code' && type === 'code') return openFence(state, token, style);
   if (!isLong(state.tail, block)) return [state, []];
-  if (block.type === 'table') return openTable(state, block.token, style);
-  if ((block.type === 'item' || block.type === 'quote') && depth < MAX_DEPTH)
-    return openContainer(state, block, style, depth);
+  if (token.type === 'table') return openTable(state, token, style);
+  if ((token.type === 'list_item' || token.type === 'blockquote') && depth < MAX_DEPTH)
+    return openContainer(state, token, style, depth);
   return [after(block), render(state, [block], style)];
 }
 
-function isLong(tail: readonly string[], block: Block): boolean {
+function isLong(tail: readonly string[], { token }: Block): boolean {
   const length = tail.reduce((total, line) => total + line.length + 1, 0);
-  if (block.type === 'item' || block.type === 'quote') return length > MAX_CONTAINER_LENGTH;
-  if (block.type !== 'table') return length > MAX_LENGTH;
-  return length > MAX_LENGTH || block.token.rows.length * block.token.header.length > MAX_CELLS / 2;
+  if (token.type === 'list_item' || token.type === 'blockquote') return length > MAX_CONTAINER_LENGTH;
+  const cells = token.type === 'table' ? token.rows.length * token.header.length : 0;
+  return length > MAX_LENGTH || cells > MAX_CELLS / 2;
 }
 
 function openFence(state: ReaderState, { raw, lang }: Tokens.Code, style: MarkdownStyle): Step {
   const [, indent = '', mark = ''] = FENCE.exec(raw) ?? [];
   const language = languageOf(lang);
-  const open: OpenBlock = { type: 'fence', mark, indent: indent.length, code: startCode(language) };
-  const lines = [...gap(state, 'fence'), ...languageLines(language, style.width)];
+  const open: OpenBlock = { type: 'code', mark, indent: indent.length, code: { language, context: [] } };
+  const lines = [...gap(state, 'code'), ...languageLines(language, style.width)];
   let next: ReaderState = { ...state, tail: [], open };
   for (const line of state.tail.slice(1)) {
     const [following, more] = readLine(next, line, style);
@@ -198,38 +199,32 @@ function openTable(state: ReaderState, token: Tokens.Table, style: MarkdownStyle
 
 function openContainer(
   state: ReaderState,
-  block: Extract<Block, { type: 'item' | 'quote' }>,
+  token: Tokens.ListItem | Tokens.Blockquote,
   style: MarkdownStyle,
   depth: number,
 ): Step {
+  const { type } = token;
   const [first = '', ...others] = state.tail;
   const { indent, contentIndent } = itemStart(first) ?? { indent: 0, contentIndent: 0 };
-  const frame = block.type === 'item' ? itemFrame(block.token, style) : QUOTE;
-  const open: OpenContainer = {
-    type: block.type,
-    frame,
-    indent,
-    contentIndent,
-    isStarted: false,
-    inner: INITIAL_STATE,
-  };
+  const frame = type === 'list_item' ? itemFrame(token, style) : QUOTE;
+  const open: OpenContainer = { type, frame, indent, contentIndent, isStarted: false, inner: INITIAL_STATE };
   const start =
-    block.type === 'item' ? withoutTask(block.token, first.slice(contentIndent)) : contentOf(open, first);
+    type === 'list_item' ? withoutTask(token, first.slice(contentIndent)) : contentOf(open, first);
   const content = [start ?? first, ...others.map((line) => contentOf(open, line) ?? line)];
   const [inner, lines] = cut({ ...INITIAL_STATE, tail: content }, containerStyle(open, style), depth + 1);
   return [
     { ...state, tail: [], open: { ...open, inner, isStarted: lines.length > 0 } },
-    [...gap(state, block.type), ...frameLines(lines, frame, style.width)],
+    [...gap(state, type), ...frameLines(lines, frame, style.width)],
   ];
 }
 
 function containerStyle({ type, frame }: OpenContainer, style: MarkdownStyle): MarkdownStyle {
-  return type === 'quote' ? quoteStyle(style) : innerStyle(style, frame);
+  return type === 'blockquote' ? quoteStyle(style) : innerStyle(style, frame);
 }
 
 /** Returns the content of a line in a container, or nothing if the container ends before it. */
 function contentOf({ type, indent, contentIndent }: OpenContainer, line: string): string | undefined {
-  if (type === 'quote') return /^ {0,3}> ?(.*)$/.exec(line)?.[1];
+  if (type === 'blockquote') return /^ {0,3}> ?(.*)$/.exec(line)?.[1];
   if (line.trim() === '') return '';
   const columns = indentation(line);
   return columns < Math.min(contentIndent, indent + 2)
@@ -239,12 +234,13 @@ function contentOf({ type, indent, contentIndent }: OpenContainer, line: string)
 
 /** Ends a container. */
 function closed({ open }: ReaderState): ReaderState {
-  if (open?.type !== 'item' && open?.type !== 'quote') return INITIAL_STATE;
+  if (open?.type !== 'list_item' && open?.type !== 'blockquote') return INITIAL_STATE;
   return { ...INITIAL_STATE, last: open.type, isBlankAfter: endsBlank(open.inner) };
 }
 
 function endsBlank(state: ReaderState): boolean {
-  if (state.open?.type === 'item' || state.open?.type === 'quote') return endsBlank(state.open.inner);
+  if (state.open?.type === 'list_item' || state.open?.type === 'blockquote')
+    return endsBlank(state.open.inner);
   return state.tail.length === 0 ? state.isBlankAfter : state.tail.at(-1)?.trim() === '';
 }
 

@@ -2,7 +2,7 @@ import type { Tokens } from 'marked';
 import { DIM, type Line, type Style, type Span, span } from '../style.ts';
 import { chopLine, wrapLine } from '../wrap.ts';
 import { type Block, blocksOf, hasGap, type Position, START } from './blocks.ts';
-import { type CodeState, colourCode, startCode } from './code.ts';
+import { type CodeState, colourCode } from './code.ts';
 import { type InlineStyle, inlineLines } from './inline.ts';
 import { itemStart } from './item-indent.ts';
 import { tableLines } from './table.ts';
@@ -28,23 +28,23 @@ export function blockLines(
   });
 }
 
-function contentLines(block: Block, style: MarkdownStyle): Line[] {
+function contentLines({ token }: Block, style: MarkdownStyle): Line[] {
   const { width, base } = style;
-  switch (block.type) {
+  switch (token.type) {
     case 'heading':
-      return headingLines(block.token, style);
+      return headingLines(token, style);
     case 'paragraph':
-      return wrapLines(inlineLines(block.token.text, base, style), width);
-    case 'fence':
-    case 'indented':
-      return codeLines(block.token, style);
-    case 'item':
-      return itemLines(block.token, style);
-    case 'quote':
-      return frameLines(blockLines(blocksOf(block.token.tokens), quoteStyle(style)), QUOTE, width);
+    case 'text':
+      return wrapLines(inlineLines(token.text, base, style), width);
+    case 'code':
+      return codeLines(token, style);
+    case 'list_item':
+      return itemLines(token, style);
+    case 'blockquote':
+      return frameLines(blockLines(blocksOf(token.tokens), quoteStyle(style)), QUOTE, width);
     case 'table':
-      return tableLines(block.token, width, style).lines;
-    case 'rule':
+      return tableLines(token, width, style).lines;
+    case 'hr':
       return [[span('─'.repeat(Math.min(width, RULE_WIDTH)), DIM)]];
   }
 }
@@ -61,7 +61,7 @@ function headingLines({ depth, text }: Tokens.Heading, style: MarkdownStyle): Li
 function codeLines({ raw, text, lang }: Tokens.Code, style: MarkdownStyle): Line[] {
   const language = languageOf(lang);
   const lines = languageLines(language, style.width);
-  let state = startCode(language);
+  let state: CodeState = { language, context: [] };
   // The text of no line and of an empty line are the same.
   const isEmpty = text === '' && raw.replace(/\n$/, '').split('\n').length < 3;
   for (const source of isEmpty ? [] : text.replace(/\n$/, '').split('\n')) {
@@ -92,8 +92,9 @@ function itemLines(item: Tokens.ListItem, style: MarkdownStyle): Line[] {
   const frame = itemFrame(item, style);
   const tokens = item.tokens.filter(({ type }) => type !== 'checkbox');
   const blocks = blocksOf(tokens).map((block, index): Block => {
-    if (index > 0 || !item.loose || block.type !== 'paragraph') return block;
-    return { ...block, token: { text: withoutTask(item, block.token.text) } };
+    const { token } = block;
+    if (index > 0 || !item.loose || (token.type !== 'paragraph' && token.type !== 'text')) return block;
+    return { ...block, token: { ...token, text: withoutTask(item, token.text) } };
   });
   const lines = blockLines(blocks, innerStyle(style, frame));
   return frameLines(lines.length === 0 ? [[]] : lines, frame, style.width);

@@ -49,7 +49,7 @@ export class MarkdownStream {
 
   /** Ends the text; returns the lines that were still open. */
   end(): Line[] {
-    const lines = this.open();
+    const lines = [...(this.#partial === '' ? [] : this.push('\n')), ...this.open()];
     this.#state = INITIAL_STATE;
     this.#partial = '';
     return lines;
