@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { type JsonObject, type Log, messageOf, PolypodError } from '../base/index.ts';
-import { containFailures, listenUnix } from '../wire/index.ts';
+import { containFailures, drained, listenUnix } from '../wire/index.ts';
 import { RequestLines } from './request-lines.ts';
 import { CONTROL_VERSION, type ControlPeer, HELLO } from './handshake.ts';
 import { encode, encodeError, type ControlRequest, readQuestion } from './line.ts';
@@ -136,11 +136,7 @@ export class ControlServer {
 }
 
 async function written(socket: Socket, lines: string): Promise<void> {
-  if (socket.destroyed || socket.write(lines)) return;
-  await new Promise<void>((resolve) => {
-    socket.once('drain', resolve);
-    socket.once('close', resolve);
-  });
+  if (!socket.destroyed && !socket.write(lines)) await drained(socket);
 }
 
 const PATIENCE_MS = 1000;

@@ -1,4 +1,4 @@
-import { tryParse } from '../base/index.ts';
+import { ellipsize, tryParse } from '../base/index.ts';
 import { type FrameReader, LineReader, sseReader } from '../wire/index.ts';
 import { type Answer, cancellationEvents, completionEvents, failureEvents } from './answer.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
@@ -106,10 +106,9 @@ function strayFailure(stray: string): Failure | undefined {
 const CUT_OFF = createFailure({ kind: 'cut-off', message: 'the answer broke off before its end' });
 
 function malformed(payload: string): Failure {
-  const preview = payload.length > 120 ? `${payload.slice(0, 120)}…` : payload;
   return createFailure({
     kind: 'malformed',
-    message: `the provider sent something that is not JSON: ${preview}`,
+    message: `the provider sent something that is not JSON: ${ellipsize(payload, 120)}`,
   });
 }
 

@@ -8,6 +8,7 @@ import {
   systemCodeOf,
   tryParse,
   withoutUndefined,
+  ellipsize,
 } from '../base/index.ts';
 import type { Failure, FailureKind } from './event.ts';
 
@@ -175,7 +176,7 @@ function plainText(body: string): string {
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim();
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+  return ellipsize(text, 200);
 }
 
 export function originOf(url: string): string {

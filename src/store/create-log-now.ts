@@ -2,7 +2,7 @@ import { AppendLog, type LogOptions } from './append-log.ts';
 import { fileFailure } from './failure.ts';
 import { type Files, realFiles } from './files.ts';
 import { sealRecords } from './line.ts';
-import { appendAll, type LogFile } from './log-file.ts';
+import { appendAll, discard, type LogFile } from './log-file.ts';
 
 /**
  * Creates a log synchronously; the file must not exist. Because the caller cannot wait for the disk, the log is never
@@ -42,13 +42,5 @@ function writeHeader(files: Files, path: string, line: Uint8Array): number {
     return line.length;
   } finally {
     file.close();
-  }
-}
-
-function discard(files: Files, path: string): void {
-  try {
-    files.unlink(path);
-  } catch {
-    // The file may not exist, and the error that is reported is the original one.
   }
 }

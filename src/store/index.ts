@@ -8,7 +8,7 @@ export { findLine, type LineKey } from './find-line.ts';
 export { sealRecords, type LineCheck, verifyLine } from './line.ts';
 export { LineIndex } from './line-index.ts';
 export { acquireLock, type Lock, type LockOptions, type LockOwner, readLock } from './lock.ts';
-export type { LogKind, Repair } from './log-file.ts';
+export { appendAll, discard, type LogKind, type Repair } from './log-file.ts';
 export { memoryFiles } from './memory-files.ts';
 export { type SalvagedPiece, type RecoveryMethod, salvage } from './salvage.ts';
 export { isIncompleteRecord } from './incomplete-record.ts';

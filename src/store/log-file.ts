@@ -162,10 +162,11 @@ async function repairEnd(file: OpenFile, validEnd: number, size: number): Promis
   return { kind: 'cut', from: validEnd, to: size };
 }
 
-function discard(files: Files, path: string): void {
+/** Removes a file that is not needed, if it exists. */
+export function discard(files: Files, path: string): void {
   try {
     files.unlink(path);
   } catch {
-    // The draft may not exist, and the next one overwrites it anyway.
+    // The next file with this name replaces it, or the error that is reported is the original one.
   }
 }

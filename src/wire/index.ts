@@ -28,6 +28,7 @@ export {
   serveHttp,
 } from './http/server.ts';
 export { containFailures } from './contain-failures.ts';
+export { drained } from './drained.ts';
 export { type BodyLimits, parseJsonBody, unreadableMessage } from './http/server-body.ts';
 export { type GuardOptions, guardRequest, refuseDuplicates } from './http/server-guard.ts';
 export { type HttpRefusal, httpRefusal, httpRefusalFrom } from './http/server-refusal.ts';

@@ -1,3 +1,4 @@
+import { ellipsize } from '../base/index.ts';
 import { AnswerItems, type Failure, type Item, textContent, contentText, type Usage } from '../llm/index.ts';
 import type { CompactionResult } from './event.ts';
 import { markInterruptions } from './interruption.ts';
@@ -177,14 +178,10 @@ function itemLine(item: Item): string {
     case 'message':
       return `[${item.role}]\n${contentText(item.content)}`;
     case 'tool-call':
-      return `[call ${item.name}]\n${truncated(item.arguments)}`;
+      return `[call ${item.name}]\n${ellipsize(item.arguments, MAX_RESULT)}`;
     case 'tool-result':
-      return `[${item.isError ? 'failed result' : 'result'}]\n${truncated(contentText(item.content))}`;
+      return `[${item.isError ? 'failed result' : 'result'}]\n${ellipsize(contentText(item.content), MAX_RESULT)}`;
     default:
       return '';
   }
-}
-
-function truncated(text: string): string {
-  return text.length > MAX_RESULT ? `${text.slice(0, MAX_RESULT)}…` : text;
 }

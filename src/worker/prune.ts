@@ -1,3 +1,4 @@
+import { ellipsize } from '../base/index.ts';
 import { type Item, textContent, contentText, type ItemOf } from '../llm/index.ts';
 import { itemTokens } from './tokens.ts';
 
@@ -29,7 +30,7 @@ export function pruneItems(items: readonly Item[], policy: PrunePolicy = DEFAULT
 
 function shortenResult(item: ItemOf<'tool-result'>): Item {
   const [firstLine = ''] = contentText(item.content).split('\n');
-  const line = firstLine.length > MAX_LINE ? `${firstLine.slice(0, MAX_LINE)}…` : firstLine;
+  const line = ellipsize(firstLine, MAX_LINE);
   return { ...item, content: textContent(`${line}\n[older output left out; run the tool again to see it]`) };
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { PolypodError, systemCodeOf } from '../../base/index.ts';
-import { type Files, type Lock, type OpenFile, sealRecords } from '../../store/index.ts';
+import { appendAll, discard, type Files, type Lock, type OpenFile, sealRecords } from '../../store/index.ts';
 import { type RowChange, encodeChange, HEADER } from './change.ts';
 import { type Part, readPart } from './line.ts';
 import type { Row } from './row.ts';
@@ -172,20 +172,11 @@ async function writeFile(files: Files, path: string, steps: Iterable<readonly st
   const file = files.create(path);
   try {
     for (const records of steps) {
-      const bytes = sealRecords(records);
-      for (let written = 0; written < bytes.length; ) written += file.append(bytes.subarray(written));
+      appendAll(file, sealRecords(records));
       await setImmediate();
     }
     await file.sync();
   } finally {
     file.close();
-  }
-}
-
-function discard(files: Files, path: string): void {
-  try {
-    files.unlink(path);
-  } catch {
-    // It was renamed already, or never created.
   }
 }

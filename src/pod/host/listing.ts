@@ -1,4 +1,4 @@
-import { truncateText, stringOf, withoutUndefined } from '../../base/index.ts';
+import { ellipsize, truncateText, stringOf, withoutUndefined } from '../../base/index.ts';
 import { type Item, contentText } from '../../llm/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { Row, TaskRow } from '../catalogue/index.ts';
@@ -132,8 +132,7 @@ function reasonOf(outcome: RunOutcome): string | undefined {
       : outcome.status === 'limited'
         ? outcome.message
         : undefined;
-  if (message === undefined || message.length <= LONGEST_REASON) return message;
-  return `${truncateText(message, LONGEST_REASON)}…`;
+  return message === undefined ? undefined : ellipsize(message, LONGEST_REASON);
 }
 
 const LONGEST_REASON = 2_000;

@@ -18,6 +18,7 @@ import {
   readMessage,
   shape,
   withoutUndefined,
+  ellipsize,
 } from '../../base/index.ts';
 import { decodeSettingNames, decodeSettings, wireProblem } from './encode/settings.ts';
 import type { RequestId } from './wire.ts';
@@ -240,5 +241,5 @@ function badRequest(problem: string): PolypodError {
 }
 
 function beginning(line: string): string {
-  return JSON.stringify(line.length > 60 ? `${line.slice(0, 60)}…` : line);
+  return JSON.stringify(ellipsize(line, 60));
 }

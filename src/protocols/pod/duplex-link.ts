@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
-import { LineReader, releaseHalfClosed } from '../../wire/index.ts';
+import { drained, LineReader, releaseHalfClosed } from '../../wire/index.ts';
 import type { PodDoor } from './pod-door.ts';
 import type { Link, Receiver } from './link.ts';
 
@@ -114,20 +114,7 @@ function receiverOf(stream: Duplex, lingerMs: number): Receiver {
       if (stream.writable) stream.write(bytes);
     },
     pending: () => stream.writableLength,
-    drained: () =>
-      new Promise((resolve) => {
-        if (stream.destroyed || !stream.writableNeedDrain) {
-          resolve();
-          return;
-        }
-        const done = (): void => {
-          stream.off('drain', done);
-          stream.off('close', done);
-          resolve();
-        };
-        stream.on('drain', done);
-        stream.on('close', done);
-      }),
+    drained: () => drained(stream),
     close: () => {
       if (stream.destroyed) return;
       const timer = setTimeout(() => stream.destroy(), lingerMs);

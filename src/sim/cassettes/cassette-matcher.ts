@@ -1,4 +1,4 @@
-import { isObject, PolypodError, type Redact, redactor } from '../../base/index.ts';
+import { ellipsize, isObject, PolypodError, type Redact, redactor } from '../../base/index.ts';
 import { type Cassette, recordedBody } from './cassette.ts';
 import type { Recording } from './cassette-folder.ts';
 import { urlWithoutCredentials, findSecrets } from './cassette-secrets.ts';
@@ -142,7 +142,7 @@ function divergenceIndex(one: string, other: string): number {
 function excerpt(value: unknown, from: number): string {
   if (value === undefined) return 'nothing';
   const text = typeof value === 'string' ? value.slice(from) : JSON.stringify(value);
-  const short = text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text;
+  const short = ellipsize(text, EXCERPT);
   return typeof value === 'string' ? JSON.stringify(from > 0 ? `…${short}` : short) : short;
 }
 

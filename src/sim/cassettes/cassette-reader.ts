@@ -1,4 +1,4 @@
-import { isObject, messageOf, parseJson, PolypodError } from '../../base/index.ts';
+import { ellipsize, isObject, messageOf, parseJson, PolypodError } from '../../base/index.ts';
 import {
   CASSETTE_VERSION,
   type Cassette,
@@ -144,8 +144,7 @@ class Field {
 }
 
 function excerpt(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  return ellipsize(JSON.stringify(value), 40);
 }
 
 function isMethod(value: string): value is 'GET' | 'POST' {

@@ -1,4 +1,4 @@
-import { truncateText, objectOf } from '../../base/index.ts';
+import { ellipsize, objectOf } from '../../base/index.ts';
 import type { SimAnswer } from './answer.ts';
 import { withoutDirectives } from './directive-text.ts';
 import { countEntries, readmeSummary, findReadme } from './readme-summary.ts';
@@ -110,8 +110,7 @@ function readingReport(readme: string | undefined, read: Outcome | undefined): s
 }
 
 function shorten(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= MAX_QUOTE ? line : `${truncateText(line, MAX_QUOTE)}…`;
+  return ellipsize(text.replace(/\s+/g, ' ').trim(), MAX_QUOTE);
 }
 
 const MAX_QUOTE = 400;

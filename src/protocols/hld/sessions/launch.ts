@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { truncateText, type JsonObject, PolypodError, withoutUndefined } from '../../../base/index.ts';
+import { ellipsize, type JsonObject, PolypodError, withoutUndefined } from '../../../base/index.ts';
 import {
   endRun,
   type Pod,
@@ -180,7 +180,7 @@ async function begin(
   } catch (thrown) {
     const failure = withOperation(doing, thrown);
     // The client needs the reason why the launch failed, not that this reason could not be stored.
-    await noteFailure(pod, { ...notes, error: beginningWithMark(failure.message) }).catch(() => {});
+    await noteFailure(pod, { ...notes, error: ellipsize(failure.message, LONGEST_ERROR) }).catch(() => {});
     throw failure;
   }
 }
@@ -189,10 +189,6 @@ async function noteFailure(pod: Pod, notes: Notes): Promise<void> {
   const { settings } = await pod.snapshot();
   const annotations = annotated(settings.annotations, notes);
   await pod.handle({ type: 'configure', set: { annotations } }, CALLER);
-}
-
-function beginningWithMark(text: string): string {
-  return text.length <= LONGEST_ERROR ? text : `${truncateText(text, LONGEST_ERROR)}…`;
 }
 
 /** Clients of this protocol expect an approval before files change, unless they accept edits. */

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
+import { arrayOf, ellipsize, isObject, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
 import { base64, escaped, imageType } from './escape.ts';
 
 /** Renders the text and images of a message. */
@@ -46,7 +46,7 @@ function shortArguments(args: JsonObject): string {
     (key) => typeof args[key] === 'string',
   );
   const text = known === undefined ? '' : stringOf(args[known]);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return ellipsize(text, LONGEST);
 }
 
 const LONGEST = 100;

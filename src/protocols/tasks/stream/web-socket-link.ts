@@ -2,7 +2,7 @@ import { type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type RawData, WebSocket, WebSocketServer } from 'ws';
-import { TokenBucket } from '../../../wire/index.ts';
+import { drained, TokenBucket } from '../../../wire/index.ts';
 import { WEB_SOCKET_LIMITS, type WebSocketLimits } from '../settings.ts';
 
 export interface WebSocketOptions {
@@ -118,16 +118,7 @@ export class WebSocketLink {
 
   /** Resolves when the peer has read what was pending, or has disconnected. */
   drained(): Promise<void> {
-    if (this.#socket.destroyed || !this.#socket.writableNeedDrain) return Promise.resolve();
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        this.#socket.off('drain', finish);
-        this.#socket.off('close', finish);
-        resolve();
-      };
-      this.#socket.on('drain', finish);
-      this.#socket.on('close', finish);
-    });
+    return drained(this.#socket);
   }
 
   /** Sends texts in one write. Pass bytes for texts that many links send, so that they are encoded once. */

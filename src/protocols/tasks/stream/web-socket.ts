@@ -279,31 +279,13 @@ const readApproval = readerFor('params', ApprovalParams);
 const readSubmit = readerFor('the task', SubmitRequest);
 const readDecision = readerFor('the decision', Decision);
 
-const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
-  [
-    'subscribe',
-    [
-      'read',
-      async (params, session) => {
-        const { sessionId, after } = readSubscribe(params);
-        const row = session.context.sessions.get(session.key, sessionId);
-        const from = after === undefined ? undefined : readCursor(String(after), 'after');
-        listen(sessionId, row.id, from, session);
-        return { sessionId };
-      },
-    ],
-  ],
-  [
-    'unsubscribe',
-    [
-      'read',
-      async (params, { listening }) => {
-        const { sessionId } = readSubscribe(params);
-        listening.get(sessionId)?.abort();
-        return { sessionId };
-      },
-    ],
-  ],
+/** The methods and the permissions that they need. */
+const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map<
+  string,
+  [KeyPermission, Method]
+>([
+  ['subscribe', ['read', subscribe]],
+  ['unsubscribe', ['read', unsubscribe]],
   ['prompt', ['submit', (params, { context, key }) => context.tasks.submit(key, readSubmit(params))]],
   [
     'status',
@@ -313,20 +295,26 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
     'cancel',
     ['submit', async (params, { context, key }) => context.tasks.cancel(key, readTask(params).taskId)],
   ],
-  [
-    'decide',
-    [
-      'approve',
-      async (params, { context, key }) => {
-        const { approvalId } = readApproval(params);
-        return {
-          approvalId,
-          decision: await context.approvals.decide(key, approvalId, readDecision(params)),
-        };
-      },
-    ],
-  ],
+  ['decide', ['approve', decide]],
 ]);
+
+async function subscribe(params: JsonObject, session: SocketSession): Promise<object> {
+  const { sessionId, after } = readSubscribe(params);
+  const row = session.context.sessions.get(session.key, sessionId);
+  listen(sessionId, row.id, after === undefined ? undefined : readCursor(String(after), 'after'), session);
+  return { sessionId };
+}
+
+async function unsubscribe(params: JsonObject, { listening }: SocketSession): Promise<object> {
+  const { sessionId } = readSubscribe(params);
+  listening.get(sessionId)?.abort();
+  return { sessionId };
+}
+
+async function decide(params: JsonObject, { context, key }: SocketSession): Promise<object> {
+  const { approvalId } = readApproval(params);
+  return { approvalId, decision: await context.approvals.decide(key, approvalId, readDecision(params)) };
+}
 
 /** Sends a session's lines until the client unsubscribes. */
 function listen(
