@@ -74,6 +74,10 @@ class ValidatorThread {
     this.#worker.unref();
     // An error also ends the thread.
     this.#worker.on('error', () => {});
+    // The next request must not wait for a thread that ended without one.
+    this.#worker.on('exit', () => {
+      if (current === this) current = undefined;
+    });
   }
 
   ask(request: ThreadRequest): ThreadAnswer {
