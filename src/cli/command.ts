@@ -17,6 +17,8 @@ export const EXIT = {
   usage: 2,
   /** The provider or the system failed. */
   broken: 3,
+  /** The model did not complete its answer: refusal, content filter, token limit, full context, or no text. */
+  incomplete: 4,
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

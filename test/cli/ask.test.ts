@@ -137,10 +137,10 @@ describe('polypod ask', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  it('exits with 1 when the model declines', async () => {
+  it('exits with 4 when the model declines', async () => {
     const server = await sim([{ parts: [{ refusal: 'I would rather not.' }], stop: 'refusal' }]);
     const { code, stdout, stderr } = await polypod(['ask', 'Do it'], { env: anthropicAt(server.url) });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: 'I would rather not.\n' });
+    expect({ code, stdout }).toEqual({ code: 4, stdout: 'I would rather not.\n' });
     expect(stderr).toContain('the model declined to answer');
   });
 
@@ -179,7 +179,7 @@ describe('polypod ask explains in one sentence with the next step', () => {
       3,
       /broke off before its end; the answer is incomplete: try again/,
     ],
-    ['a prompt that is too long', { kind: 'context-too-long' }, 3, /shorten the prompt/],
+    ['a prompt that is too long', { kind: 'context-too-long' }, 4, /shorten the prompt/],
     ['a web page instead of a stream', { kind: 'html' }, 3, /check the account's base URL/],
   ];
 

@@ -176,7 +176,7 @@ describe('polypod run', () => {
       'a prompt that does not fit',
       [],
       [{ ...textAnswer('x'), fault: { kind: 'context-too-long' } } as SimAnswer],
-      3,
+      4,
       /shorten the prompt/,
     ],
   ])('exits with the code of the outcome: %s', async (_title, options, script, expected, sentence) => {

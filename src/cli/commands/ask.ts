@@ -17,7 +17,8 @@ import { AnswerPrinter, JsonPrinter, type Printer } from '../output/answer-print
 import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { type ReadyModel, readyModel } from '../args/model-choice.ts';
 import { MODEL } from '../args/model-option.ts';
-import { explainFailure } from '../output/explain-failure.ts';
+import { explainFailure, failureExitCode } from '../output/explain-failure.ts';
+import { shortfallOf } from '../output/shortfall.ts';
 import { promptFrom } from '../args/prompt-text.ts';
 import { secretsIn } from '../secrets.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
@@ -50,8 +51,9 @@ one whose key is in the environment or the configuration, then Ollama on this ma
 model. The answer is written to stdout, everything else to stderr. A pipe receives the answer byte for byte. On a
 terminal, control characters are replaced with visible symbols (␛), so that an answer cannot control the terminal.
 
-Exit codes: 0 answered, 1 the model declined, 2 usage or configuration error (including a key or a model that the
-provider rejects), 3 provider or network error, 130 interrupted.
+Exit codes: 0 answered, 2 usage or configuration error (including a key or a model that the provider rejects),
+3 provider or network error, 4 the model did not complete its answer (refusal, content filter, token limit, full
+context, no text), 130 interrupted.
 
 Examples:
   polypod ask "Why is the sky blue?"
@@ -104,7 +106,7 @@ async function answer(
   let waitedMs = 0;
   for (let attempts = 1; ; attempts++) {
     const outcome = await attempt(ready, request, printer, context.signal);
-    if (outcome.error === undefined) return exitCodeOf(outcome.last);
+    if (outcome.error === undefined) return exitCodeOf(outcome);
     const { error: failure, answerBegan } = outcome;
     const delayMs = retryDelay(DEFAULT_RETRY, {
       failure,
@@ -117,7 +119,7 @@ async function answer(
       context.stderr.write(
         `polypod ask: ${explainFailure(failure, ready.llm.account, modelReference(ready.model))}\n`,
       );
-      return failure.kind === 'auth' || failure.kind === 'unknown-model' ? EXIT.usage : EXIT.broken;
+      return failureExitCode(failure);
     }
     printer.retry({ type: 'retry', attempt: attempts + 1, delayMs, failure });
     waitedMs += delayMs;
@@ -130,6 +132,7 @@ interface Outcome {
   readonly last: LlmEvent | undefined;
   readonly error: ErrorEvent | undefined;
   readonly answerBegan: boolean;
+  readonly hasText: boolean;
 }
 
 async function attempt(
@@ -140,23 +143,24 @@ async function attempt(
 ): Promise<Outcome> {
   let error: ErrorEvent | undefined;
   let answerBegan = false;
+  let hasText = false;
   let last: LlmEvent | undefined;
   for await (const batch of llm.batches(request, signal)) {
     for (const event of batch) {
       if (event.type === 'error') error = event;
       if (event.type === 'block-start') answerBegan = true;
+      if (event.type === 'block-delta' && event.delta.type === 'text')
+        hasText ||= event.delta.text.trim() !== '';
       last = event;
     }
     await printer.print(batch, model);
   }
-  return { last, error, answerBegan };
+  return { last, error, answerBegan, hasText };
 }
 
-function exitCodeOf(last: LlmEvent | undefined): ExitCode {
-  if (last?.type !== 'status' || last.status === 'cancelled') return EXIT.interrupted;
-  const refused =
-    last.status === 'completed' && (last.stopReason === 'refusal' || last.stopReason === 'content-filter');
-  return refused ? EXIT.failed : EXIT.ok;
+function exitCodeOf({ last, hasText }: Outcome): ExitCode {
+  if (last?.type !== 'status' || last.status !== 'completed') return EXIT.interrupted;
+  return shortfallOf(last.stopReason, hasText) === undefined ? EXIT.ok : EXIT.incomplete;
 }
 
 const IMAGE_TYPES: Readonly<Record<string, string>> = {

@@ -9,6 +9,7 @@ import {
   type Usage,
 } from '../../llm/index.ts';
 import type { CommandContext } from '../command.ts';
+import { explainShortfall, type Shortfall, shortfallOf } from './shortfall.ts';
 import {
   type TextColors,
   brush,
@@ -58,6 +59,7 @@ export class AnswerPrinter implements Printer {
   readonly #answers: TextStream;
   readonly #comments: TextStream;
   #endsWithNewline = true;
+  #hasText = false;
   #usage: Usage | undefined;
 
   constructor(context: CommandContext, quiet: boolean) {
@@ -72,8 +74,10 @@ export class AnswerPrinter implements Printer {
   async print(events: readonly LlmEvent[], model: Model): Promise<void> {
     let text = '';
     for (const event of events) {
-      if (event.type === 'block-delta' && event.delta.type === 'text') text += event.delta.text;
-      else text = await this.#printOther(event, text, model);
+      if (event.type === 'block-delta' && event.delta.type === 'text') {
+        text += event.delta.text;
+        this.#hasText ||= event.delta.text.trim() !== '';
+      } else text = await this.#printOther(event, text, model);
     }
     await this.#answer(text);
   }
@@ -119,17 +123,21 @@ export class AnswerPrinter implements Printer {
   }
 
   #note(stopReason: StopReason): void {
-    const note = NOTES[stopReason];
+    const shortfall = shortfallOf(stopReason, this.#hasText);
+    const unknown = stopReason === 'other' ? UNKNOWN_STOP : undefined;
+    const note = shortfall === undefined ? unknown : explainShortfall(shortfall, STEPS);
     if (note !== undefined && !this.#quiet) this.#context.stderr.write(`polypod: ${note}\n`);
   }
 }
 
-const NOTES: Readonly<Partial<Record<StopReason, string>>> = {
-  'max-tokens': 'the answer reached the token limit; --max-tokens raises it',
-  refusal: 'the model declined to answer; rephrase the prompt',
-  'content-filter': "the provider's filter withheld the answer; rephrase the prompt",
-  'context-full': "the model's context is full; shorten the prompt",
-  other: 'the provider did not say why it stopped; the answer may be incomplete',
+const UNKNOWN_STOP = 'the provider did not say why it stopped; the answer may be incomplete';
+
+const STEPS: Readonly<Record<Shortfall, string>> = {
+  'max-tokens': '--max-tokens raises the limit',
+  refusal: 'rephrase the prompt',
+  'content-filter': 'rephrase the prompt',
+  'context-full': 'shorten the prompt',
+  empty: 'rephrase the prompt, or use another model with --model',
 };
 
 function figures(usage: Usage, model: Model): string {

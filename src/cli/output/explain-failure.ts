@@ -1,4 +1,5 @@
 import { type Account as FullAccount, type Failure, type FailureKind, findVendor } from '../../llm/index.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
 /** The fields of an account that may be shown. */
@@ -9,6 +10,12 @@ export function explainFailure(failure: Failure, account: Account, model: string
   // The provider's text is untrusted.
   const message = sanitizeLine(failure.message.replace(/[\s.]+$/, ''));
   return `${account.name}: ${message}; ${NEXT[failure.kind](account, model)}`;
+}
+
+/** A key or model that the provider rejects is a configuration error; a conversation that is too long is not completed. */
+export function failureExitCode({ kind }: Failure): ExitCode {
+  if (kind === 'auth' || kind === 'unknown-model') return EXIT.usage;
+  return kind === 'context-too-long' ? EXIT.incomplete : EXIT.broken;
 }
 
 const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => string>> = {

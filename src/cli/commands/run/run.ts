@@ -4,7 +4,9 @@ import type { ModelChoice, Origin, Overrides } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type CommandContext } from '../../command.ts';
 import { driveRun } from './drive-run.ts';
-import { explainFailure } from '../../output/explain-failure.ts';
+import { explainFailure, failureExitCode } from '../../output/explain-failure.ts';
+import { explainShortfall, type Shortfall } from '../../output/shortfall.ts';
+import { LastAnswer } from './last-answer.ts';
 import { askOnTerminal, denyAll } from './permission-prompt.ts';
 import {
   AGENT_OPTIONS,
@@ -50,7 +52,7 @@ clients can watch it. With --no-daemon, --no-session, --sandbox or --mcp-config,
 
 Exit codes: 0 done, 1 the task failed or a limit stopped it, 2 usage or configuration error (including a key or a
 model that the provider rejects), or a call was denied because no one could approve it, 3 provider or system error,
-130 interrupted.
+4 the model did not complete its answer (refusal, content filter, token limit, full context, no text), 130 interrupted.
 
 Examples:
   polypod run "Fix the failing test"
@@ -78,6 +80,7 @@ Examples:
       if (values.resume !== undefined && fresh.thinking !== undefined)
         await pod.handle({ type: 'configure', set: { thinking: fresh.thinking } }, location.me);
       let denied = 0;
+      const answer = new LastAnswer();
       const { outcome, before, cancelledBy } = await driveRun(pod, {
         prompt: { content: textContent(prompt), overrides: overridesOf(values, allowPaths, model) },
         location,
@@ -88,7 +91,10 @@ Examples:
               onDenied: () => (denied += 1),
               onLeft: ({ title }) => report(`${title} waits for approval: decide it with polypod approvals`),
             }),
-        show: (events) => printer.print(events),
+        show: (events) => {
+          for (const event of events) answer.add(event);
+          printer.print(events);
+        },
         report,
         signal: context.signal,
       });
@@ -100,7 +106,8 @@ Examples:
         model: model ?? before?.model,
         context,
         cancelledBy,
-        continuedBy: isEphemeral ? '' : `; resume it with polypod run --resume ${pod.id}`,
+        shortfall: answer.shortfall,
+        resumption: isEphemeral ? undefined : `polypod run --resume ${pod.id}`,
       });
     } finally {
       printer.end();
@@ -143,30 +150,33 @@ interface Ending {
   readonly model: ModelChoice | undefined;
   readonly context: CommandContext;
   readonly cancelledBy: Origin | undefined;
-  /** The hint how to continue the session, if it is stored. */
-  readonly continuedBy: string;
+  readonly shortfall: Shortfall | undefined;
+  /** The command that continues the session, if it is stored. */
+  readonly resumption: string | undefined;
 }
 
 async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode> {
-  const { denied, location, model, context, continuedBy } = ending;
+  const { denied, location, model, context, shortfall, resumption } = ending;
   const { stderr } = context;
   switch (outcome.status) {
     case 'finished':
-      if (denied === 0) return EXIT.ok;
+      if (shortfall !== undefined)
+        stderr.write(`polypod run: ${explainShortfall(shortfall, stepsAfter(resumption))}\n`);
+      if (denied === 0) return shortfall === undefined ? EXIT.ok : EXIT.incomplete;
       stderr.write(
         `polypod run: ${denied} ${denied === 1 ? 'call was' : 'calls were'} denied because no one could be asked; allow more with --mode or with rules in config.yaml\n`,
       );
       return EXIT.usage;
     case 'cancelled':
-      stderr.write(`polypod run: ${whyCancelled(ending)}${continuedBy}\n`);
+      stderr.write(
+        `polypod run: ${whyCancelled(ending)}${resumption === undefined ? '' : `; resume it with ${resumption}`}\n`,
+      );
       return EXIT.interrupted;
     case 'failed': {
       const { provider, modelId } = model ?? { provider: '', modelId: '' };
       const account = await location.accountOf({ provider, modelId });
       stderr.write(`polypod run: ${explainFailure(outcome.failure, account, `${provider}/${modelId}`)}\n`);
-      return outcome.failure.kind === 'auth' || outcome.failure.kind === 'unknown-model'
-        ? EXIT.usage
-        : EXIT.broken;
+      return failureExitCode(outcome.failure);
     }
     case 'interrupted':
       stderr.write('polypod run: the session was closed, or the daemon ended, during the run\n');
@@ -174,6 +184,20 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
     default:
       return EXIT.failed;
   }
+}
+
+function stepsAfter(resumption: string | undefined): Readonly<Record<Shortfall, string>> {
+  const rephrase = 'rephrase the prompt, or use another model with --model';
+  return {
+    refusal: rephrase,
+    'content-filter': rephrase,
+    'max-tokens':
+      resumption === undefined
+        ? 'ask for a shorter answer, or split the task'
+        : `continue it with ${resumption} "Go on"`,
+    'context-full': 'start a new session, or use a model with a larger context with --model',
+    empty: rephrase,
+  };
 }
 
 function whyCancelled({ context, cancelledBy }: Ending): string {
