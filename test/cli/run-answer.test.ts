@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SimAnswer } from '../../src/sim/index.ts';
-import { cliFixture, textAnswer } from './daemon.ts';
-import { polypod } from './polypod.ts';
+import { call, cliFixture, textAnswer } from './daemon.ts';
+import { polypod, start } from './polypod.ts';
 
 const MODEL = ['-m', 'anthropic/x'];
 
@@ -50,5 +50,68 @@ describe('a model that does not complete its answer', () => {
     expect(code).toBe(4);
     const [, id = ''] = /continue it with polypod run --resume ([0-9a-f-]+) "Go on"/.exec(stderr) ?? [];
     expect(await run('run', '-q', '--resume', id, 'Go on')).toMatchObject({ code: 0, stdout: 'lf.\n' });
+  });
+
+  it('an empty answer is one without text in its last turn', async () => {
+    const { polypod: run, project } = await cliFixture([
+      { parts: [{ text: 'I look.' }, { toolCall: { name: 'ls', arguments: {} } }] },
+      stopped('', 'end-turn'),
+    ]);
+    expect(await run('run', '-C', project, ...MODEL, 'Go')).toMatchObject({ code: 4, stdout: '' });
+  });
+});
+
+describe('a pipe', () => {
+  it('receives only the final answer; text before tool calls is a step', async () => {
+    const { polypod: run, project } = await cliFixture([
+      { parts: [{ text: 'I look first.' }, { toolCall: { name: 'ls', arguments: {} } }] },
+      textAnswer('Empty.'),
+    ]);
+    const { code, stdout, stderr } = await run('run', '-C', project, ...MODEL, 'Look');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Empty.\n' });
+    expect(stderr).toMatch(/I look first\.\n● ls/);
+  });
+
+  it('receives no text of an attempt that was cut, and the answer once', async () => {
+    const cut = { kind: 'cut', after: 2, times: 1 } as const;
+    const {
+      polypod: run,
+      project,
+      sim,
+    } = await cliFixture([{ parts: [{ text: 'One two three four five six seven eight.' }], fault: cut }]);
+    const { code, stdout, stderr } = await run('run', '-C', project, ...MODEL, 'Count');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'One two three four five six seven eight.\n' });
+    expect(stderr).toContain('retrying in');
+    expect(sim.requests).toHaveLength(2);
+  });
+
+  it('receives the kept part of a cut answer followed by its continuation', async () => {
+    const first: SimAnswer = {
+      parts: [{ text: 'Part one. ' }, { thinking: 'x'.repeat(400) }],
+      fault: { kind: 'cut', after: 4 },
+    };
+    const { polypod: run, project, sim } = await cliFixture([first, textAnswer('Part two.')]);
+    const { code, stdout } = await run('run', '-C', project, ...MODEL, 'Go');
+    expect(sim.requests).toHaveLength(2);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Part one. Part two.\n' });
+  });
+
+  it('receives nothing if the run fails or is interrupted', async () => {
+    const cut: SimAnswer = {
+      parts: [{ text: 'One two three four five six seven.' }],
+      fault: { kind: 'error-in-stream' },
+    };
+    const { polypod: run, project } = await cliFixture([cut, cut, cut, cut, cut]);
+    expect(await run('run', '-C', project, ...MODEL, 'Count')).toMatchObject({ code: 3, stdout: '' });
+    const waiting = await cliFixture([
+      { parts: [{ text: 'I wait.' }, ...call('bash', { command: 'sleep 300' }).parts] },
+    ]);
+    const running = start(
+      ['run', '-C', waiting.project, ...MODEL, '--mode', 'full-access', 'Go'],
+      waiting.env,
+    );
+    await running.waitForOutput('sleep 300');
+    running.child.kill('SIGINT');
+    expect(await running.finished).toMatchObject({ code: 130, stdout: '' });
   });
 });

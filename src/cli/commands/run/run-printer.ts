@@ -16,6 +16,7 @@ import {
   fitWidth,
 } from '../../../terminal/index.ts';
 import { StatusLine } from '../../output/status-line.ts';
+import { PipedSteps } from './piped-steps.ts';
 import { type RunStep, stepOf } from './run-steps.ts';
 
 const DIFF_LINES = 60;
@@ -30,6 +31,7 @@ export class RunPrinter {
   readonly #isTerminal: boolean;
   readonly #answers: TextStream;
   readonly #thoughts: TextStream;
+  readonly #stepsOf: (event: PodFact) => readonly RunStep[];
   #endsWithNewline = true;
   /** Whether stderr is at the start of a line although the last line of the answer is unfinished. */
   #hasRoom = false;
@@ -43,12 +45,15 @@ export class RunPrinter {
     this.#isTerminal = context.stderr.isTTY === true;
     this.#answers = textStreamFor(context.stdout);
     this.#thoughts = textStreamFor(context.stderr);
+    const piped = context.stdout.isTTY === true ? undefined : new PipedSteps();
+    this.#stepsOf = piped === undefined ? streamedSteps : (event) => piped.of(event);
     this.#paint = brush(wantsColour(context.stderr, context.env));
     this.#status = new StatusLine(context, this.#isTerminal && !quiet);
   }
 
+  /** Prints events of a run. A terminal shows the answer as it arrives; a pipe receives only the final answer. */
   print(events: readonly PodFact[]): void {
-    this.show(events.flatMap((event) => stepOf(event) ?? []));
+    this.show(events.flatMap(this.#stepsOf));
   }
 
   show(steps: readonly RunStep[]): void {
@@ -101,6 +106,9 @@ export class RunPrinter {
         return;
       case 'output':
         this.#status.set(lastLineOf(step.text));
+        return;
+      case 'comment':
+        this.#note(sanitizeLines(step.text.trim()).join('\n'));
         return;
       case 'thought':
         this.#count(step.text.length);
@@ -187,6 +195,11 @@ export class RunPrinter {
     this.#status.hold(false);
     this.#context.stdout.write(`${rest}\n`);
   }
+}
+
+function streamedSteps(event: PodFact): readonly RunStep[] {
+  const step = stepOf(event);
+  return step === undefined ? [] : [step];
 }
 
 /** For programs: prints every event unchanged. */

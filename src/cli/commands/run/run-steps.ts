@@ -5,6 +5,8 @@ import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
 /** A part of a run that is shown as it happens, for local and remote runs. */
 export type RunStep =
   | { readonly type: 'answer'; readonly text: string }
+  /** Text that the model wrote before tool calls, if the answer itself is shown only at the end. */
+  | { readonly type: 'comment'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'thought-end' }
   /** The model is streaming the arguments of a call. */

@@ -44,6 +44,7 @@ export const run = runnable({
   },
   details: `
 The prompt is read from stdin if it is - or missing. The answer is written to stdout, the steps of the agent to stderr.
+A terminal shows the answer as it arrives. A pipe receives only the final answer, when the run is finished.
 Polypod sends AGENTS.md of the directory to the model. Permission rules, MCP servers and accounts are configured in
 config.yaml (see docs/permissions.md). Without a terminal, and with --json, the run is headless.
 
