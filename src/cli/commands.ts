@@ -54,9 +54,17 @@ export const COMMANDS: CommandTable = {
     summary: 'Create a session and print its id.',
     load: async () => (await import('./commands/new.ts')).newCommand,
   },
+  rename: {
+    summary: 'Rename a session.',
+    load: async () => (await import('./commands/rename.ts')).rename,
+  },
   rm: {
     summary: 'Move sessions to the trash.',
-    load: async () => (await import('./commands/rm.ts')).rm,
+    load: async () => (await import('./commands/trash/rm.ts')).rm,
+  },
+  trash: {
+    summary: 'List removed sessions, or restore them.',
+    load: async () => (await import('./commands/trash/trash.ts')).trash,
   },
   sessions: {
     summary: 'Show, continue, interrupt or archive sessions.',
@@ -85,6 +93,10 @@ export const COMMANDS: CommandTable = {
   doctor: {
     summary: 'Check the installation and print a fix for each problem.',
     load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  config: {
+    summary: 'Create the configuration file.',
+    load: async () => (await import('./commands/config/config.ts')).config,
   },
   models: {
     summary: 'List the known models, or refresh the list.',

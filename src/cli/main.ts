@@ -111,7 +111,8 @@ Usage: polypod COMMAND [OPTIONS]
 Commands:
 ${rows.join('\n')}
 
-  Run "polypod COMMAND --help" for the options of a command, and "polypod --version" for the version.
+  Run "polypod COMMAND --help" for the options of a command, "polypod --mode rpc --help" for those of RPC mode, and
+  "polypod --version" for the version.
 
 Without a provider key in the environment and without Ollama on this machine, a built-in simulated model answers.
 `;

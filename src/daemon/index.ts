@@ -50,6 +50,15 @@ export async function daemonLink(dataPaths: DataPaths): Promise<ControlLink | un
   return openControlLink(controlSocket(dataPaths), 'daemon');
 }
 
+/** Restores a session from the trash. Rejects if its name or id is in use. */
+export async function restoreSession(
+  host: Host,
+  dataDirectory: string,
+  word: string,
+): Promise<{ readonly id: string; readonly name?: string }> {
+  return (await import('./sessions/restore-session.ts')).restoreSession(host, dataDirectory, word);
+}
+
 export async function newSession(
   host: Host,
   models: ModelAccess,

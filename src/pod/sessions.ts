@@ -2,10 +2,12 @@
 import { readRows } from './catalogue/read-rows.ts';
 import type { Row } from './catalogue/row.ts';
 import { Layout } from './host/layout.ts';
+import type { TrashedSession } from './host/trash.ts';
 
 export type { Row } from './catalogue/row.ts';
 export { found as searched } from './catalogue/search.ts';
 export { Layout } from './host/layout.ts';
+export type { TrashedSession } from './host/trash.ts';
 export type { Defect, Note, RepairReport } from './repair/index.ts';
 
 /** All sessions, most recently changed first. */
@@ -25,4 +27,25 @@ export async function badCatalogueLines(directory: string): Promise<number> {
 /** Detects and repairs damaged session files. */
 export async function repairKit() {
   return import('./repair/index.ts');
+}
+
+/** The sessions in the trash, the last removed first. */
+export async function trashIn(directory: string): Promise<readonly TrashedSession[]> {
+  const [{ trashedSessions }, { realFiles }] = await Promise.all([
+    import('./host/trash.ts'),
+    import('../store/index.ts'),
+  ]);
+  return trashedSessions(realFiles, new Layout(directory));
+}
+
+/** Moves a session back from the trash and returns its file, which a host must open. */
+export async function takeFromTrash(
+  directory: string,
+  session: Pick<TrashedSession, 'entry' | 'id'>,
+): Promise<string> {
+  const [{ moveFromTrash }, { realFiles }] = await Promise.all([
+    import('./host/trash.ts'),
+    import('../store/index.ts'),
+  ]);
+  return moveFromTrash(realFiles, new Layout(directory), session);
 }

@@ -6,14 +6,22 @@ export interface SessionRef {
   readonly name?: string;
 }
 
-/** Finds the session for a word: its id, its name or an id prefix. Throws with the next step if there is not exactly one. */
-export function findSession<S extends SessionRef>(sessions: readonly S[], word: string): S {
+/**
+ * Finds the session for a word: its id, its name or an id prefix. Throws with the next step if there is not exactly one; `unknown` is
+ * the message if there is none.
+ */
+export function findSession<S extends SessionRef>(
+  sessions: readonly S[],
+  word: string,
+  { unknown }: { readonly unknown?: string } = {},
+): S {
   const exact = sessions.find(({ id }) => id === word);
   if (exact !== undefined) return exact;
   const named = sessions.filter(({ name }) => name === word);
   const found = named.length > 0 ? named : sessions.filter(({ id }) => id.startsWith(word.toLowerCase()));
   const [only, ...others] = word === '' ? [] : found;
-  if (only === undefined) throw unknownSession(sessions, word);
+  if (only === undefined)
+    throw unknown === undefined ? unknownSession(sessions, word) : new PolypodError('not-found', unknown);
   if (others.length === 0) return only;
   const examples = found.slice(0, 3).map(({ id, name }) => (name === undefined ? id : `${id} (${name})`));
   throw new PolypodError(

@@ -53,6 +53,11 @@ export async function readConfig(dataPaths: Pick<DataPaths, 'configFile' | 'home
   return (await import('./config/read-config.ts')).readConfig(dataPaths);
 }
 
+/** The commented configuration that `polypod config init` writes. */
+export async function configTemplate(): Promise<string> {
+  return (await import('./config/config-template.ts')).CONFIG_TEMPLATE;
+}
+
 export async function modelAccess(options: ModelAccessOptions): Promise<ModelAccess> {
   return new (await import('./models/model-access.ts')).ModelAccess(options);
 }

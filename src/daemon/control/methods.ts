@@ -11,6 +11,7 @@ import { metricsOf } from '../observe/metrics.ts';
 import { type NewSession, newSession } from '../sessions/new-session.ts';
 import { pendingApprovals } from '../sessions/pending-approvals.ts';
 import { removeSession } from '../sessions/remove-session.ts';
+import { restoreSession } from '../sessions/restore-session.ts';
 import type { ReloadResult, Setup } from '../setup.ts';
 import { TASKS } from '../../setup/config/index.ts';
 import type { TasksAgents } from '../tasks/tasks-agents.ts';
@@ -103,6 +104,9 @@ export function daemonMethods(parts: ControlParts): Readonly<Record<string, Meth
       await removeSession(host, dataDirectory, id);
       return { id };
     },
+    restore: async (params) => ({
+      ...(await restoreSession(host, dataDirectory, readParams(POD, params).pod)),
+    }),
     'release-socket': async (params) => {
       const { pod } = readParams(POD, params);
       await parts.releaseSocket(pod);

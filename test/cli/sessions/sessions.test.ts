@@ -380,6 +380,17 @@ describe('polypod completion', () => {
     expect(complete('keys', 'revoke', key.slice(0, 4))).toEqual([key]);
     expect(complete('keys', 'list', key.slice(0, 4))).toEqual(['']);
     expect(complete('keys', 'revoke', 'rev')).toEqual(['']);
+    await run('new', '-n', 'kitchen table');
+    await run('new', '-n', "it's $(touch pwned)`touch pwned`");
+    expect(complete('rm', 'kit')).toEqual([String.raw`kitchen\ table`]);
+    expect(complete('rm', String.raw`kitchen\ t`)).toEqual([String.raw`kitchen\ table`]);
+    expect(complete('rm', '"kitchen t')).toEqual(['kitchen table']);
+    expect(complete('rename', 'kit')).toEqual([String.raw`kitchen\ table`]);
+    expect(complete('rm', 'it')).toEqual([String.raw`it\'s\ \$\(touch\ pwned\)\`touch\ pwned\``]);
+    expect(complete('rm', '"it')).toEqual(['']);
+    expect(existsSync('pwned')).toBe(false);
+    await run('rm', '-y', 'kitchen table');
+    expect(complete('trash', 'restore', 'kit')).toEqual([String.raw`kitchen\ table`]);
     // A name that two sessions share is not completed.
     const sameName = (await run('new', '-n', 'teapot')).stdout.trim();
     expect(complete('rm', 'tea')).toEqual(['']);

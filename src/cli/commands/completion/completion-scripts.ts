@@ -23,17 +23,31 @@ function bash(commands: readonly Completable[]): string {
   const cases = commands.map(({ name, options, words, takes }) => {
     const flags = Object.entries(options).flatMap(([long, option]) => spellings(long, option));
     const values = Object.entries(options).flatMap(([long, option]) => {
-      const completed = completes(option);
-      const choices = completed === undefined ? choicesOf(option).join(' ') : bashWords(completed);
-      return choices === '' ? [] : [`      ${spellings(long, option).join('|')}) words="${choices}" ;;\n`];
+      const listing = completes(option) ?? '';
+      const choices = choicesOf(option).join(' ');
+      if (listing === '' && choices === '') return [];
+      return [`      ${spellings(long, option).join('|')}) words="${choices}" listing=${listing} ;;\n`];
     });
     const value = values.length === 0 ? '' : `      case "$previous" in\n${values.join('')}      esac\n`;
     return `    ${name})\n      words="${[...flags, '--help'].join(' ')}"\n${bashArguments(words, takes)}${value}      ;;\n`;
   });
   const names = commands.map(({ name }) => name).join(' ');
   return `# bash completion for polypod
+# Adds the listed words that begin with the current word. Names can contain spaces, quotes and $: nothing is expanded.
+_polypod_listed() {
+  local typed="$2" word
+  case "$typed" in \\"*|\\'*) typed="\${typed:1}" ;; *) typed="\${typed//\\\\/}" ;; esac
+  while IFS=$'\\t' read -r word _; do
+    [[ -n "$word" && "$word" == "$typed"* ]] || continue
+    # Inside quotes, only a word that needs no escapes can be inserted.
+    case "$2" in
+    \\"*|\\'*) case "$word" in *[$\\\`\\\\\\"\\'!]*) ;; *) COMPREPLY+=("$word") ;; esac ;;
+    *) COMPREPLY+=("$(printf %q "$word")") ;;
+    esac
+  done < <(polypod completion "$1" 2>/dev/null)
+}
 _polypod() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}" words word action=
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}" words word action= listing=
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="${names} help --version --help"
   else
@@ -43,6 +57,7 @@ ${cases.join('')}    esac
   fi
   local IFS=$' \\n'
   COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [ -n "$listing" ]; then _polypod_listed "$listing" "$current"; fi
 }
 complete -o default -F _polypod polypod
 `;
@@ -50,7 +65,7 @@ complete -o default -F _polypod polypod
 
 /** Completes the subcommands first, then the arguments of the subcommand. */
 function bashArguments(words: readonly string[], takes: ArgumentKinds | undefined): string {
-  const adding = (listing: Listing): string => `words="$words ${bashWords(listing)}"`;
+  const adding = (listing: Listing): string => `listing=${listing}`;
   const listings = behind(words, takes);
   if (words.length === 0) return listings.map(([, listing]) => `      ${adding(listing)}\n`).join('');
   return `      for word in "\${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
@@ -60,10 +75,6 @@ function bashArguments(words: readonly string[], takes: ArgumentKinds | undefine
       '') words="${words.join(' ')} $words" ;;
 ${listings.map(([word, listing]) => `      ${word}) ${adding(listing)} ;;\n`).join('')}      esac
 `;
-}
-
-function bashWords(listing: Listing): string {
-  return `$(${asking(listing)} | cut -f1)`;
 }
 
 function zsh(commands: readonly Completable[]): string {

@@ -1,6 +1,6 @@
 import { isPrintableLine, PolypodError } from '../../../base/index.ts';
 import { type DataPaths, keysFile, readModels } from '../../../setup/index.ts';
-import { type Row, sessionsIn } from '../../../pod/sessions.ts';
+import { type Row, sessionsIn, trashIn } from '../../../pod/sessions.ts';
 import { type CommandTable, EXIT, runnable } from '../../command.ts';
 import { type Completable, SHELLS } from './completion-scripts.ts';
 import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
@@ -53,6 +53,7 @@ type List = (dataPaths: DataPaths) => Promise<readonly (readonly [word: string, 
 /** The completions that the scripts request, each with a description. */
 const LISTINGS: Readonly<Record<Listing, List>> = {
   sessions: async ({ dataDirectory }) => sessionWords(sessionsIn(dataDirectory)),
+  trash: async ({ dataDirectory }) => sessionWords(await trashIn(dataDirectory)),
   approvals: async ({ dataDirectory }) =>
     sessionsIn(dataDirectory).flatMap(({ approvals }) =>
       approvals.map(({ approvalId, title }) => [approvalId, title] as const),
@@ -69,7 +70,7 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
   },
 };
 
-/** A session is completed by name if the name is one word and unique, otherwise by id. */
+/** A session is completed by its name if no other has it, otherwise by id. */
 function sessionWords(
   rows: readonly Pick<Row, 'id' | 'name' | 'firstPrompt'>[],
 ): readonly (readonly [word: string, about: string])[] {

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline/promises';
-import { PolypodError } from '../../base/index.ts';
-import { daemonLink, removeSession } from '../../daemon/index.ts';
-import { findSession } from '../../setup/index.ts';
-import { type Row, sessionsIn } from '../../pod/sessions.ts';
-import { EXIT, runnable, type CommandContext } from '../command.ts';
-import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
-import { hostFiles } from '../hosting/host-in-process.ts';
-import { sanitizeLine } from '../../terminal/index.ts';
+import { PolypodError } from '../../../base/index.ts';
+import { daemonLink, removeSession } from '../../../daemon/index.ts';
+import { findSession } from '../../../setup/index.ts';
+import { type Row, sessionsIn } from '../../../pod/sessions.ts';
+import { EXIT, runnable, type CommandContext } from '../../command.ts';
+import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
+import { hostFiles } from '../../hosting/host-in-process.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** `polypod rm`: moves sessions to the trash. */
 export const rm = runnable({
@@ -19,8 +19,7 @@ export const rm = runnable({
   },
   takes: 'sessions',
   details: `
-ID can be a unique id prefix. On a terminal, rm asks for confirmation. To restore a session from the trash, move the
-files of trash/TIME-ID in the data directory (the session and its feed) back, then run polypod doctor --rebuild.
+ID can be a unique id prefix. On a terminal, rm asks for confirmation. polypod trash restore ID restores a session.
 
 Exit codes: 0 moved, 1 not confirmed, 2 unknown session, or in use by another process.
 
