@@ -114,7 +114,15 @@ ${rows.join('\n')}
   Run "polypod COMMAND --help" for the options of a command, "polypod --mode rpc --help" for those of RPC mode, and
   "polypod --version" for the version.
 
-Without a provider key in the environment and without Ollama on this machine, a built-in simulated model answers.
+Next steps:
+  polypod ask "What can you do?"              send one prompt to a model
+  polypod chat                                work with an agent in this directory
+  polypod run "What does this project do?"    let an agent do one task
+  polypod config init                         write a commented config.yaml, for accounts and permissions
+  polypod doctor                              check the installation
+
+Without a provider key in the environment (such as ANTHROPIC_API_KEY or OPENAI_API_KEY) and without Ollama on this
+machine, a built-in simulated model answers.
 `;
 }
 
