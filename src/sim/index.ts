@@ -35,6 +35,7 @@ export { offlineModel } from './script/offline-model.ts';
 export type { SimCall, SimMessage, SimRequest, SimResult, SimTool, ProviderApiName } from './request.ts';
 export { PROVIDER_APIS } from './request.ts';
 export type { Script } from './script/script.ts';
+export { SCRIPT_FILE, type ScriptFile } from './script/script-file.ts';
 export { type ReceivedRequest, type Sim, type SimOptions, startSim } from './server.ts';
 export { type RecordingTransport, type RecordOptions, recordingTransport } from './cassettes/record.ts';
 export { type RecordingProxyOptions, startRecordingProxy } from './cassettes/recording-proxy.ts';

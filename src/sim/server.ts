@@ -13,6 +13,8 @@ import { type Route, matchRoute } from './provider-apis/index.ts';
 export interface SimOptions {
   /** Absent: the built-in offline model. */
   readonly script?: Script;
+  /** Start a list of answers again after its last one. */
+  readonly loop?: boolean;
   /** 0, the default, selects a free port. */
   readonly port?: number;
   /** Accepted keys; absent: any key, or none, is accepted. */
@@ -52,7 +54,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
 
 function handler(options: SimOptions, received: (one: ReceivedRequest) => void) {
   const { keys, models, now = Date.now } = options;
-  const runner = new ScriptRunner(options.script ?? offlineModel, options.fault);
+  const runner = new ScriptRunner(options.script ?? offlineModel, options.fault, options.loop);
   const ids = new Ids();
 
   return async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -104,6 +104,37 @@ describe('polypod sim, record and replay', () => {
     expect((await running.finished).code).toBe(0);
   });
 
+  it('repeats the answers of a script with loop, which can be YAML', async () => {
+    const script = join(temporaryDirectory(), 'script.yaml');
+    writeFileSync(script, 'loop: true\nanswers:\n  - parts: [{ text: One. }]\n  - parts: [{ text: Two. }]\n');
+    const port = await freePort();
+    const running = start(['sim', '--port', String(port), '--script', script]);
+    await running.waitForOutput('listens on');
+    const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: 'any' };
+    const answers: string[] = [];
+    for (let times = 0; times < 3; times += 1) answers.push((await polypod(['ask', 'Hi'], { env })).stdout);
+    expect(answers).toEqual(['One.\n', 'Two.\n', 'One.\n']);
+  });
+
+  it.each([
+    ['[\n\t{ "parts": [{ "txt": "x" }] }\n]', ':2:16: 0.parts.0.txt is not a key: did you mean "text"?'],
+    ['[{ "parts": [{ "text": "x", "refusal": "y" }] }]', 'must have exactly one of text, thinking'],
+    ['[{ "parts": [{ "refusal": "x", "chunkSize": 2 }] }]', 'has chunkSize, which belongs to text'],
+    ['[{ "parts": [] },\n { "part": [] }]', ':2:4: 1.part is not a key: did you mean "parts"?'],
+    ['[{ "parts": [], "stop": "never" }]', 'stop must be one of end-turn'],
+    ['[{ "parts": [], "fault": { "kind": "quake" } }]', 'fault.kind must be one of'],
+    ['{ "answers": [] }', 'answers needs at least one answer'],
+    ['{ "parts": [] }', 'is not a key'],
+    ['[{', ':1:'],
+  ])('rejects the script %j with the line', async (text, sentence) => {
+    const script = join(temporaryDirectory(), 'script.json');
+    writeFileSync(script, text);
+    const { code, stdout, stderr } = await polypod(['sim', '--script', script]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
+    expect(stderr).toContain(`${script}:`);
+  });
+
   it('records exchanges without the key, and replays them', async () => {
     const [simPort, recordPort, replayPort] = [await freePort(), await freePort(), await freePort()];
     const sim = start(['sim', '--port', String(simPort)]);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { isObject, messageOf, PolypodError, tryParse, withoutUndefined } from '../../base/index.ts';
-import { type SimAnswer, DIRECTIVE_KEYS, FAULT_KINDS, startSim } from '../../sim/index.ts';
+import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
+import { DIRECTIVE_KEYS, FAULT_KINDS, SCRIPT_FILE, type ScriptFile, startSim } from '../../sim/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { LISTEN } from '../args/listen-options.ts';
@@ -19,26 +19,31 @@ export const sim = runnable({
     script: {
       type: 'text',
       value: 'FILE',
-      help: 'a JSON list of answers (default: the built-in offline model)',
+      help: 'a file with answers, as JSON or YAML (default: the built-in offline model)',
     },
     delay: { type: 'number', value: 'MS', min: 0, help: 'the delay between two writes' },
     fault: { type: 'choice', value: 'KIND', choices: FAULT_KINDS, help: 'a fault for every answer' },
     key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY' },
   },
   details: `
-The server runs until it is interrupted. A prompt can control the answer with [[sim key=value …]]:
+The server runs until it is interrupted. A script is a list of answers, one for each request, or
+{ "loop": true, "answers": [ … ] } to start again after the last one (see docs/simulator.md).
+
+A prompt can control the answer with [[sim key=value …]]. Quote a value that contains spaces or ] with single quotes:
+text='two words'. A value cannot contain a single quote; in JSON, write \\u0027 instead.
 ${DIRECTIVES.join('\n')}
 
 Faults: ${FAULT_KINDS.join(', ')}.
 
 Examples:
   polypod sim --port 8100
+  polypod sim --script answers.json
   ANTHROPIC_BASE_URL=http://127.0.0.1:8100 ANTHROPIC_API_KEY=any polypod ask "Hello [[sim deltas=50 delay=20]]"`,
   async run({ values, positionals }, context) {
     refuseArguments('sim', positionals);
     const script = values.script === undefined ? undefined : await readScript(values.script);
     const server = await startSim({
-      ...withoutUndefined({ script, port: values.port }),
+      ...withoutUndefined({ script: script?.answers, loop: script?.loop, port: values.port }),
       ...(values.delay === undefined ? {} : { pace: { delayMs: values.delay } }),
       ...(values.fault === undefined ? {} : { fault: { kind: values.fault } }),
       ...(values.key ? { keys: [keyIn(context.env)] } : {}),
@@ -64,18 +69,11 @@ function keyIn(env: Readonly<Record<string, string | undefined>>): string {
   throw new PolypodError('bad-request', '--key needs the key in the variable POLYPOD_SIM_KEY');
 }
 
-async function readScript(file: string): Promise<readonly SimAnswer[]> {
+/** Reads JSON or YAML. Problems are reported with their line. */
+async function readScript(file: string): Promise<ScriptFile> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw new PolypodError('not-found', `cannot read the script: ${messageOf(thrown)}`, { cause: thrown });
   });
-  const script = tryParse(text);
-  if (Array.isArray(script) && script.every(isAnswer)) return script;
-  throw new PolypodError(
-    'bad-request',
-    `${file}: a script is a JSON list of answers, each { "parts": [ { "text": "…" }, … ] }`,
-  );
-}
-
-function isAnswer(value: unknown): value is SimAnswer {
-  return isObject(value) && Array.isArray(value.parts) && value.parts.every(isObject);
+  const { parseYaml, readShape } = await import('../../setup/config/index.ts');
+  return readShape(parseYaml(text, file), SCRIPT_FILE);
 }

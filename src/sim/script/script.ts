@@ -14,13 +14,15 @@ export type Script = readonly SimAnswer[] | ((request: SimRequest) => SimAnswer)
 export class ScriptRunner {
   readonly #script: Script;
   readonly #fault: Fault | undefined;
+  readonly #loop: boolean;
   readonly #faultCounts = new Map<string, number>();
   #next = 0;
 
-  /** `fault` applies to answers without a fault. */
-  constructor(script: Script, fault: Fault | undefined) {
+  /** `fault` applies to answers without a fault. With `loop`, a list starts again after its last answer. */
+  constructor(script: Script, fault: Fault | undefined, loop = false) {
     this.#script = script;
     this.#fault = fault;
+    this.#loop = loop;
   }
 
   /** Returns the answer, with its fault if it applies this time. Throws `bad-request` for an invalid directive. */
@@ -40,11 +42,11 @@ export class ScriptRunner {
       return this.#faulty(transform(this.#script(request)), `script ${lastUserText(request)}`);
     }
     const position = this.#next;
-    const answer = this.#script[position];
+    const answer = this.#script[this.#loop ? position % this.#script.length : position];
     if (answer === undefined) {
       throw new PolypodError(
         'bad-request',
-        `the script has no answer left: it contains ${this.#script.length}`,
+        `the script has no answer left: it contains ${this.#script.length}; to repeat them, set loop to true`,
       );
     }
     const faulty = this.#faulty(transform(answer), `answer ${position}`);
