@@ -1,7 +1,7 @@
 /** A terminal library: styled text, markdown, an input editor, and a screen with a live area; no agents. */
 export { chord, type Key } from './keys/key.ts';
 export { KeyDecoder } from './keys/key-decoder.ts';
-export { menuLines } from './editor/menu.ts';
+export { menuLines, updateMenu } from './editor/menu.ts';
 export { renderEditor, textWidth } from './editor/render.ts';
 export { type Choice, type Completion, type EditorState, type Folded, newEditor } from './editor/state.ts';
 export { type EditorContext, type EditorEvent, updateEditor } from './editor/update.ts';

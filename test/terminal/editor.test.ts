@@ -168,6 +168,33 @@ describe('the input editor', () => {
     expect(after('/x<tab>').shown).toBe('/x|');
   });
 
+  it('Tab accepts the selected entry of the menu, and arrow keys move the selection', () => {
+    const { state } = after('/h<tab>');
+    expect(after('<tab>', state).shown).toBe('/help |');
+    expect(after('<down><tab>', state).shown).toBe('/history |');
+    expect(after('<ctrl-n><tab>', state).shown).toBe('/history |');
+    expect(after('<down><shift-tab><tab>', state).shown).toBe('/help |');
+    expect(after('<tab>', state).state.menu).toBeUndefined();
+  });
+
+  it('Tab on an entry that can be continued offers what follows it', () => {
+    const tree: EditorContext = {
+      ...CONTEXT,
+      complete: (text, cursor) => {
+        const paths = text === 'src/' ? ['src/a.ts ', 'src/b.ts '] : text === 's' ? ['src/'] : [];
+        const choices = paths.map((path) => ({ label: path, detail: '', insert: path }));
+        return cursor === 0 ? undefined : { from: 0, choices, eager: true };
+      },
+    };
+    const { state, shown } = after('s<tab>', newEditor(), tree);
+    expect(shown).toBe('src/|');
+    expect(state.menu?.completion.choices.map(({ label }) => label)).toEqual(['src/a.ts ', 'src/b.ts ']);
+    expect(after('<down><tab>', state, tree)).toMatchObject({
+      shown: 'src/b.ts |',
+      state: { menu: undefined },
+    });
+  });
+
   it('opens the menu automatically if the completion requests it, and enter submits a complete text', () => {
     const eager: EditorContext = {
       ...CONTEXT,

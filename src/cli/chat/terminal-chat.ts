@@ -12,11 +12,14 @@ import {
   Screen,
   textWidth,
   updateEditor,
+  updateMenu,
 } from '../../terminal/index.ts';
 import type { ApprovalAnswer } from './screen/approval-dialog.ts';
 import { completionOf, type Known } from './slash/completions.ts';
+import { mentionBefore } from './slash/file-completion.ts';
 import { foldedImage } from './view/content.ts';
 import type { HistoryFile } from './history-file.ts';
+import { MentionableFiles } from './mentionable-files.ts';
 import { chatArea } from './screen/live-area.ts';
 import type { PodLocation } from '../hosting/index.ts';
 import { Presenter } from './screen/presenter.ts';
@@ -60,12 +63,24 @@ class TerminalChat {
   readonly #questions = new QuestionBox();
   #hint: { readonly chord: string; readonly text: string } | undefined;
   #known: Known;
+  readonly #closing = new AbortController();
 
   constructor(options: ChatOptions, context: CommandContext) {
     this.#options = options;
     this.#context = context;
     this.#left = new Promise((resolve) => (this.#leave = resolve));
-    this.#known = { cwd: '', models: [], sessions: [] };
+    const files = new MentionableFiles({
+      env: context.env,
+      signal: this.#closing.signal,
+      now: () => REAL_TIMER.now(),
+      onLoaded: () => this.#onFiles(),
+    });
+    this.#known = {
+      cwd: '',
+      models: [],
+      sessions: [],
+      files: (cwd, isFirst) => files.list(cwd, isFirst),
+    };
     this.#screen = new Screen({
       output: context.stdout,
       paint: COLOURED,
@@ -108,6 +123,7 @@ class TerminalChat {
       return this.#context.signal.aborted ? EXIT.interrupted : EXIT.ok;
     } finally {
       forget();
+      this.#closing.abort();
       terminal.close();
     }
   }
@@ -206,12 +222,22 @@ class TerminalChat {
     );
   }
 
+  readonly #complete = (text: string, cursor: number) => completionOf(text, cursor, this.#known);
+
+  /** The files of the tree have been listed: a mention that is being typed can be completed with them. */
+  #onFiles(): void {
+    const { text, cursor } = this.#editor;
+    if (mentionBefore(text.slice(0, cursor)) === undefined) return;
+    this.#editor = updateMenu(this.#editor, this.#complete);
+    this.#screen.refresh();
+  }
+
   /** Returns the chord if the editor does not use it. */
   #onEditorKey(key: Key, whenBusy: UserInput['whenBusy'] = 'steer'): string | undefined {
     const width = textWidth({ width: this.#screen.size.columns, prompt: PROMPT });
     const { state, event } = updateEditor(this.#editor, key, {
       width,
-      complete: (text, cursor) => completionOf(text, cursor, this.#known),
+      complete: this.#complete,
       recognise: (path) => foldedImage(path, this.#known.cwd),
     });
     this.#editor = state;

@@ -10,7 +10,7 @@ export function completeInput(state: EditorState, complete: Complete): EditorSta
   const completion = complete(state.text, state.cursor);
   const [first, ...others] = completion?.choices ?? [];
   if (completion === undefined || first === undefined) return state;
-  if (others.length === 0) return { ...insertChoice(state, completion, first.insert), menu: undefined };
+  if (others.length === 0) return acceptChoice({ ...state, menu: { completion, selected: 0 } }, complete);
   const start = commonPrefix(completion.choices.map((choice) => choice.insert));
   const typed = state.text.slice(completion.from, state.cursor);
   const longer = start.length > typed.length ? insertChoice(state, completion, start) : state;
@@ -44,6 +44,19 @@ export function applyChoice(state: EditorState): EditorState | undefined {
   const insert = completion.choices[selected]?.insert ?? '';
   if (state.text.slice(completion.from, state.cursor) === insert.trimEnd()) return undefined;
   return { ...insertChoice(state, completion, insert), menu: undefined };
+}
+
+/** Inserts the selected choice and offers what can follow it, such as the files of a directory. */
+export function acceptChoice(state: EditorState, complete: Complete): EditorState {
+  if (state.menu === undefined) return state;
+  const { completion, selected } = state.menu;
+  const chosen = completion.choices[selected]?.insert ?? '';
+  const accepted = { ...insertChoice(state, completion, chosen), menu: undefined };
+  const next = updateMenu(accepted, complete);
+  const typed = accepted.text.slice(next.menu?.completion.from, accepted.cursor);
+  // A choice that is already complete needs no menu.
+  const isComplete = next.menu?.completion.choices.some(({ insert }) => insert.trimEnd() === typed) === true;
+  return isComplete ? accepted : next;
 }
 
 /** Renders the menu as lines, scrolled around the selection if there are more than fit. */

@@ -1,6 +1,13 @@
 import { down, up } from './history.ts';
 import { type Key } from '../keys/key.ts';
-import { applyChoice, type Complete, completeInput, updateMenu, moveSelection } from './menu.ts';
+import {
+  acceptChoice,
+  applyChoice,
+  type Complete,
+  completeInput,
+  updateMenu,
+  moveSelection,
+} from './menu.ts';
 import * as motions from './motions.ts';
 import type { Motion } from './motions.ts';
 import { insertPaste, type RecognisePath } from './paste.ts';
@@ -41,13 +48,19 @@ export function updateEditor(state: EditorState, key: Key, context: EditorContex
     case 'paste':
       return withoutEvent(updateMenu(insertPaste(state, key.text, context.recognise), context.complete));
     case 'chord':
-      return (state.menu && updateInMenu(state, key.chord)) ?? pressKey(state, key.chord, context);
+      return (state.menu && updateInMenu(state, key.chord, context)) ?? pressKey(state, key.chord, context);
   }
 }
 
-function updateInMenu(state: EditorState, chord: string): EditorUpdate | undefined {
-  if (chord === 'tab' || chord === 'down') return withoutEvent(moveSelection(state, 1));
-  if (chord === 'shift-tab' || chord === 'up') return withoutEvent(moveSelection(state, -1));
+function updateInMenu(
+  state: EditorState,
+  chord: string,
+  { complete }: EditorContext,
+): EditorUpdate | undefined {
+  if (chord === 'tab') return withoutEvent(acceptChoice(state, complete));
+  if (chord === 'down' || chord === 'ctrl-n') return withoutEvent(moveSelection(state, 1));
+  if (chord === 'shift-tab' || chord === 'up' || chord === 'ctrl-p')
+    return withoutEvent(moveSelection(state, -1));
   if (chord === 'escape') return withoutEvent({ ...state, menu: undefined });
   const next = chord === 'enter' ? applyChoice(state) : undefined;
   return next && withoutEvent(next);

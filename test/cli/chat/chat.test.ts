@@ -292,7 +292,6 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     pane.type('see @her');
     await pane.see(has('❯ heron.txt'));
     pane.press('Tab');
-    pane.press('Enter');
     await pane.see(has('> see @heron.txt'));
     pane.press('C-c');
     pane.type('/mode rea');

@@ -209,7 +209,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl-D', 'exit'],
   ['Ctrl-O', 'expand the last collapsed part; again: the one before it'],
   ['Up, Down', 'previous prompts'],
-  ['Tab, @', 'complete commands, and files with @'],
+  ['Tab, @', 'complete commands, and files anywhere below the directory with @'],
   ['!cmd, !!cmd', 'run a shell command; with !! the model does not receive it'],
 ];
 

@@ -28,9 +28,10 @@ export function foldedImage(path: string, cwd: string): Folded | undefined {
   return { label: `[image ${basename(whole)}]`, text: path, path: whole };
 }
 
-/** The images that are referenced as `@path`. */
+/** The images that are referenced as `@path`, or as `@"path"` with spaces. */
 export function imagesIn(text: string, cwd: string): readonly string[] {
-  return Array.from(text.matchAll(/(?:^|\s)@(\S+)/g), ([, path = '']) => path).filter(
+  const mentions = text.matchAll(/(?:^|\s)@(?:"([^"\n]+)"|([^\s"]\S*))/g);
+  return Array.from(mentions, ([, quoted, plain = '']) => quoted ?? plain).filter(
     (path) => imageType(path) !== undefined && existsSync(wholePath(path, cwd)),
   );
 }
