@@ -7,7 +7,7 @@ import type { Method } from './server.ts';
 
 export interface HostMethodsOptions {
   readonly host: Host;
-  readonly models: Pick<ModelAccess, 'choose'>;
+  readonly models: Pick<ModelAccess, 'choose' | 'list'>;
   readonly version: string;
 }
 

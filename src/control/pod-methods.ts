@@ -8,12 +8,13 @@ import type { Method } from './server.ts';
 const text = shape.text();
 const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
 const WATCH = shape.fields({ pod: text }, { after: shape.integerFrom(0) });
+const NOTHING = shape.fields({}, {});
 const MODEL = shape.fields({}, { reference: text });
 
 export interface PodMethodsOptions {
   /** Finds the pod that a client names. Rejects if there is none. */
   readonly podNamed: (word: string) => Promise<Pod>;
-  readonly models: () => Pick<ModelAccess, 'choose'>;
+  readonly models: () => Pick<ModelAccess, 'choose' | 'list'>;
 }
 
 /** The methods of every process that hosts pods: a chat uses them from another process. */
@@ -45,6 +46,10 @@ export function podMethods({ podNamed, models }: PodMethodsOptions): Readonly<Re
         account: { name, wire: api, baseUrl },
         notices,
       };
+    },
+    models: async (params) => {
+      readParams(NOTHING, params);
+      return { models: (await models().list()).map((model) => withoutUndefined(model)) };
     },
   };
 }

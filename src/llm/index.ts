@@ -2,6 +2,7 @@
 export { type Account, bearer } from './account.ts';
 export { AnswerItems } from './answer-items.ts';
 export {
+  accountProblem,
   usableAccounts,
   type ChosenModel,
   chooseModel,

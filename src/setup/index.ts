@@ -28,7 +28,7 @@ export {
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';
 export { type SessionRef, findSession, shortIds } from './find-session.ts';
-export type { ModelAccess, ModelAccessOptions, KnownModels } from './models/index.ts';
+export type { ListedModel, ModelAccess, ModelAccessOptions, KnownModels } from './models/index.ts';
 
 // The following modules are loaded on first use, to keep start-up fast: listing sessions needs no provider.
 

@@ -2,6 +2,14 @@
 export { chord, type Key } from './keys/key.ts';
 export { KeyDecoder } from './keys/key-decoder.ts';
 export { menuLines, updateMenu } from './editor/menu.ts';
+export {
+  newPicker,
+  type PickerItem,
+  type PickerState,
+  pickerWidth,
+  renderPicker,
+  updatePicker,
+} from './editor/picker.ts';
 export { renderEditor, textWidth } from './editor/render.ts';
 export { type Choice, type Completion, type EditorState, type Folded, newEditor } from './editor/state.ts';
 export { type EditorContext, type EditorEvent, updateEditor } from './editor/update.ts';
@@ -33,7 +41,7 @@ export {
 export { REAL_TIMER, type Timer } from './screen/timer.ts';
 export { fitLine, wrapLine } from './wrap.ts';
 export { brush, type TextColors, colourDiff, wantsColour } from './colors.ts';
-export { insert } from './editor/state.ts';
+export { insert, setText, submittedInput } from './editor/state.ts';
 export { diffStyle } from './markdown/code.ts';
 export { type TextStream, textStreamFor } from './sanitize-stream.ts';
 export { sanitizeText, sanitizeFullLines, withoutColours } from './sanitize.ts';

@@ -120,6 +120,22 @@ describe('the screen', () => {
     expect(vt.text).toEqual(['first', 'second']);
   });
 
+  it('redraws the whole screen after another program has written to it, and nothing twice', () => {
+    const { vt, screen, show } = screenFixture({ rows: 4 });
+    const live = { lines: lines('working', '> input'), cursor: { row: 1, column: 7 } };
+    screen.print(lines('one', 'two', 'three'));
+    show(live);
+    vt.write('\rgarbage\r\nmore garbage');
+    screen.redraw();
+    expect(vt.screen).toEqual(['two', 'three', 'working', '> input']);
+    expect(vt.text).toEqual(['one', 'two', ...vt.screen]);
+    screen.print(lines('four'));
+    show(live);
+    expect(vt.screen).toEqual(['three', 'four', 'working', '> input']);
+    screen.redraw();
+    expect(vt.screen).toEqual(['three', 'four', 'working', '> input']);
+  });
+
   it('writes nothing and runs no timer if nothing changed', () => {
     const { timer, writes, show, drawn } = screenFixture();
     show({ lines: lines('same'), cursor: HERE });

@@ -150,6 +150,7 @@ export class Vt {
     if (final === 'B')
       return this.#move(Math.min(this.#lines.length - 1, this.#at.line + count), this.#at.column);
     if (final === 'G') return this.#move(this.#at.line, count - 1);
+    if (final === 'H' && parameters === '') return this.#move(this.#top, 0);
     if (final === 'K') return this.#eraseLine();
     if (final === 'J') {
       this.#eraseLine();

@@ -14,7 +14,8 @@ import { runSlash } from './slash/slash-commands.ts';
 import type { View } from './view/view.ts';
 
 /** What a chat session needs from its display. */
-export interface ChatDisplay extends Pick<SlashCommandContext, 'suggest' | 'copy' | 'askAgain' | 'leave'> {
+export interface ChatDisplay
+  extends Pick<SlashCommandContext, 'suggest' | 'copy' | 'pick' | 'askAgain' | 'leave'> {
   readonly now: () => number;
   readonly print: (prints: readonly Print[]) => void;
   readonly onView: (view: View) => void;
@@ -137,7 +138,7 @@ export class ChatSession {
   }
 
   #context(handle: SlashCommandContext['handle']): SlashCommandContext {
-    const { suggest, copy, askAgain, leave, print } = this.#display;
+    const { suggest, copy, pick, askAgain, leave, print } = this.#display;
     return {
       location: this.#location,
       view: this.view,
@@ -149,6 +150,7 @@ export class ChatSession {
       leave,
       suggest,
       copy,
+      pick,
       askAgain,
     };
   }

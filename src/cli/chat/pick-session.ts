@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { PolypodError } from '../../base/index.ts';
-import { shortIds } from '../../setup/index.ts';
 import type { Row } from '../../pod/sessions.ts';
-import { relativeTime } from '../output/relative-time.ts';
 import type { CommandContext } from '../command.ts';
-import { fitWidth } from '../../terminal/index.ts';
+import { fitWidth, type PickerItem, wantsPlain } from '../../terminal/index.ts';
+import { pickOnTerminal } from './screen/pick-on-terminal.ts';
+import { sessionItems } from './session-items.ts';
 
 /** The value of `--resume` without an argument: show the list of sessions. */
 export const RESUME_FROM_LIST = '?';
@@ -21,32 +21,32 @@ export function withBareResume(argv: readonly string[]): readonly string[] {
 
 const MOST = 20;
 
-/** Lists the most recent sessions and returns the one that the user selects. */
-export async function pickSession(rows: readonly Row[], context: CommandContext): Promise<string> {
-  const shown = rows.filter(({ archived }) => !archived).slice(0, MOST);
-  if (shown.length === 0) throw new PolypodError('not-found', 'there is no session to resume: omit --resume');
+/** Lists the sessions and returns the one that the user selects; undefined if the user selects none. */
+export async function pickSession(
+  rows: readonly Row[],
+  isPlain: boolean,
+  context: CommandContext,
+): Promise<string | undefined> {
+  const items = sessionItems(rows, new Date());
+  if (items.length === 0) throw new PolypodError('not-found', 'there is no session to resume: omit --resume');
   if (context.stdin.isTTY !== true)
     throw new PolypodError(
       'bad-request',
       'cannot ask for the session without a terminal: pass it as --resume ID',
     );
-  const ids = shortIds(rows.map(({ id }) => id));
-  const now = new Date();
+  return isPlain || wantsPlain(context, context.env)
+    ? pickByNumber(items.slice(0, MOST), context)
+    : pickOnTerminal('Sessions', items, context);
+}
+
+async function pickByNumber(items: readonly PickerItem[], context: CommandContext): Promise<string> {
   const { columns = 80 } = context.stdout;
-  for (const [index, { id, name, updatedAt, firstPrompt = '' }] of shown.entries()) {
-    const about = [
-      ids.get(id),
-      relativeTime(updatedAt, now).padStart(6),
-      name,
-      firstPrompt.replace(/\s+/g, ' '),
-    ];
-    const text = `${String(index + 1).padStart(3)}  ${about.filter(Boolean).join('  ')}`;
-    context.stdout.write(`${fitWidth(text, columns)}\n`);
-  }
+  for (const [index, { label, detail }] of items.entries())
+    context.stdout.write(`${fitWidth(`${String(index + 1).padStart(3)}  ${label}  ${detail}`, columns)}\n`);
   const lines = createInterface({ input: context.stdin, output: context.stdout });
   try {
     const answer = (await lines.question('Which one? ', { signal: context.signal })).trim();
-    return shown[Number(answer) - 1]?.id ?? answer;
+    return items[Number(answer) - 1]?.value ?? answer;
   } finally {
     lines.close();
   }

@@ -55,6 +55,7 @@ export async function plainChat(
       },
       suggest: (text) => print([notice(`the text was: ${text}`)]),
       copy: () => false,
+      pick: undefined,
       askAgain: () => {},
     });
     let due: Accepted['isOver'] = (view) => !isBusy(view);

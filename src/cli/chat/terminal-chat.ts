@@ -1,4 +1,4 @@
-import { onAbort } from '../../base/index.ts';
+import { messageOf, onAbort } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
 import { EXIT, type ExitCode, type CommandContext } from '../command.ts';
 import {
@@ -8,8 +8,12 @@ import {
   type Key,
   newEditor,
   openTerminal,
+  type PickerItem,
   REAL_TIMER,
   Screen,
+  setText,
+  submittedInput,
+  type Terminal,
   textWidth,
   updateEditor,
   updateMenu,
@@ -17,12 +21,14 @@ import {
 import type { ApprovalAnswer } from './screen/approval-dialog.ts';
 import { completionOf, type Known } from './slash/completions.ts';
 import { mentionBefore } from './slash/file-completion.ts';
-import { foldedImage } from './view/content.ts';
+import { foldedImage, mentioningFiles } from './view/content.ts';
+import { editText } from './edit-text.ts';
 import type { HistoryFile } from './history-file.ts';
 import { MentionableFiles } from './mentionable-files.ts';
 import { chatArea } from './screen/live-area.ts';
 import type { PodLocation } from '../hosting/index.ts';
 import { Presenter } from './screen/presenter.ts';
+import { PickerBox } from './screen/picker-box.ts';
 import { notice, type Print } from './view/print.ts';
 import { QuestionBox } from './screen/question-box.ts';
 import { type UserInput, ChatSession } from './chat-session.ts';
@@ -61,6 +67,7 @@ class TerminalChat {
   #isLost = false;
   #editor: EditorState = newEditor();
   readonly #questions = new QuestionBox();
+  readonly #picker = new PickerBox();
   #hint: { readonly chord: string; readonly text: string } | undefined;
   #known: Known;
   readonly #closing = new AbortController();
@@ -98,7 +105,7 @@ class TerminalChat {
       output: this.#context.stdout,
       program: process,
       timer: REAL_TIMER,
-      onKey: (key) => this.#onKey(key, () => terminal.suspend()),
+      onKey: (key) => this.#onKey(key, terminal),
       onResize: () => {
         this.#presenter.resized();
         this.#screen.resized();
@@ -147,6 +154,11 @@ class TerminalChat {
         this.#context.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
         return true;
       },
+      pick: (title: string, items: readonly PickerItem[], current?: string) => {
+        const picked = this.#picker.pick(title, items, current);
+        this.#screen.refresh();
+        return picked;
+      },
       askAgain: () => {
         this.#questions.reopenAll();
         if (this.#view?.approvals.length === 0) this.#print([notice('there are no pending approvals')]);
@@ -186,7 +198,7 @@ class TerminalChat {
       {
         view,
         open: this.#presenter.open(),
-        question: this.#questions.draw(columns, rows),
+        question: this.#questions.draw(columns, rows) ?? this.#picker.draw(columns, rows),
         editor: this.#editor,
         prompt: PROMPT,
         hint: this.#hint?.text,
@@ -197,20 +209,48 @@ class TerminalChat {
     );
   }
 
-  #onKey(key: Key, suspend: () => void): void {
+  #onKey(key: Key, terminal: Pick<Terminal, 'suspend' | 'lend'>): void {
     const pressed = key.type === 'chord' ? key.chord : '';
     const before = this.#hint;
     this.#hint = undefined;
-    if (pressed === 'ctrl-z') suspend();
+    if (pressed === 'ctrl-z') terminal.suspend();
+    else if (pressed === 'ctrl-l') this.#screen.redraw();
     else if (pressed === 'ctrl-o') this.#screen.print(this.#presenter.expanded());
     else if (this.#questions.isOpen) this.#onQuestionKey(key, pressed);
+    else if (this.#picker.isOpen) this.#picker.press(key, this.#screen.size.columns);
     else if (this.#questions.ignores(key, REAL_TIMER.now())) this.#hint = before;
+    else if (pressed === 'ctrl-r') void this.#searchHistory();
+    else if (pressed === 'ctrl-g') void terminal.lend(() => this.#editInput());
     else if (pressed === 'alt-enter' && this.#isToWait()) this.#onEditorKey(chord('enter'), 'follow-up');
     else {
       const chordLeft = this.#onEditorKey(key);
       if (chordLeft !== undefined) this.#onChord(chordLeft, before?.chord === chordLeft);
     }
     this.#screen.refresh();
+  }
+
+  async #searchHistory(): Promise<void> {
+    const { history } = this.#editor;
+    const texts = history.map((text) => submittedInput({ ...this.#editor, text }).text);
+    if (texts.length === 0) return this.#print([notice('there are no previous prompts')]);
+    const newestFirst = [...new Set(texts.toReversed())];
+    const items = newestFirst.map((text) => ({
+      value: text,
+      label: text.trim().replace(/\s+/g, ' '),
+      detail: '',
+    }));
+    const text = await this.#picker.pick('Previous prompts', items);
+    if (text !== undefined) this.#editor = setText(this.#editor, text);
+    this.#screen.refresh();
+  }
+
+  async #editInput(): Promise<void> {
+    try {
+      const text = await editText(mentioningFiles(this.#editor), this.#context.env);
+      this.#editor = setText(this.#editor, text);
+    } catch (thrown) {
+      this.#print([notice(messageOf(thrown), 'error')]);
+    }
   }
 
   #isToWait(): boolean {

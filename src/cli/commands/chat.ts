@@ -4,7 +4,7 @@ import type { PodHandle } from '../../control/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { SettingsChange } from '../../pod/index.ts';
 import { RESUME_FROM_LIST, runChat, pickSession, withBareResume } from '../chat/index.ts';
-import { type Runnable, runnable, type CommandContext } from '../command.ts';
+import { EXIT, type Runnable, runnable, type CommandContext } from '../command.ts';
 import {
   AGENT_OPTIONS,
   type AgentRequest,
@@ -59,7 +59,9 @@ Examples:
     refuseContradictions(values, resume !== undefined ? '--resume' : continuedBy ? '--continue' : undefined);
     const request = await readAgentRequest(values, context);
     const { dataPaths, isEphemeral } = request;
-    const { location, pod, hasJoined } = await opened(request, values, context);
+    const found = await opened(request, values, context);
+    if (found === undefined) return EXIT.interrupted;
+    const { location, pod, hasJoined } = found;
     const prompt = positionals.length === 0 ? undefined : positionals.join(' ');
     return runChat({ location, pod, prompt, dataPaths, isPlain, isEphemeral, hasJoined }, context);
   },
@@ -75,23 +77,34 @@ interface ChatValues {
   readonly resume: string | undefined;
   readonly continue: boolean;
   readonly cwd: string | undefined;
+  readonly plain: boolean;
 }
 
-/** Opens the location, and the session to continue with the settings of the options; no pod for a new session. */
+/**
+ * Opens the location, and the session to continue with the settings of the options; no pod for a new session.
+ * Undefined if the user closed the list of sessions.
+ */
 async function opened(
   request: AgentRequest,
   values: ChatValues,
   context: CommandContext,
-): Promise<{
-  readonly location: PodLocation;
-  readonly pod: PodHandle | undefined;
-  readonly hasJoined: boolean;
-}> {
+): Promise<
+  | {
+      readonly location: PodLocation;
+      readonly pod: PodHandle | undefined;
+      readonly hasJoined: boolean;
+    }
+  | undefined
+> {
   let location =
     (request.isInProcess ? undefined : await hostInDaemon(request, context)) ??
     (await hostInThisProcess(request, context));
   try {
     const word = await wordFor(location, values, context);
+    if (word === undefined && values.resume !== undefined) {
+      await location.close();
+      return undefined;
+    }
     if (word === undefined) return { location, pod: undefined, hasJoined: false };
     const row = findSession(await location.sessions(), word);
     const owner = ownerOf(row, request.dataPaths);
@@ -137,10 +150,10 @@ async function configure(
 
 async function wordFor(
   location: PodLocation,
-  { resume, continue: continuedBy, cwd = '.' }: ChatValues,
+  { resume, continue: continuedBy, cwd = '.', plain }: ChatValues,
   context: CommandContext,
 ): Promise<string | undefined> {
-  if (resume === RESUME_FROM_LIST) return pickSession(await location.sessions(), context);
+  if (resume === RESUME_FROM_LIST) return pickSession(await location.sessions(), plain, context);
   if (resume !== undefined || !continuedBy) return resume;
   const here = resolve(cwd);
   const last = (await location.sessions()).find((row) => row.cwd === here && !row.archived);

@@ -1,7 +1,6 @@
 import { arrayOf, stringOf } from '../../base/index.ts';
 import { daemonLink } from '../../daemon/index.ts';
-import { findSession, readConfig, readModels } from '../../setup/index.ts';
-import { modelReference } from '../../llm/index.ts';
+import { findSession, readConfig } from '../../setup/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { CommandContext } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
@@ -69,7 +68,6 @@ export async function hostInDaemon(
           ? []
           : promptsAmong(await entriesIn(new Layout(dataPaths.dataDirectory).path(row.file)));
       },
-      models: async () => (await readModels(dataPaths)).models.map(modelReference),
       ...remoteModels(daemon),
       isUp: () => daemon.isUp(),
       close: async () => daemon.close(),

@@ -37,7 +37,6 @@ export async function hostInOtherProcess(
     fork: refuse,
     discard: async () => {},
     prompts: refuse,
-    models: async () => [],
     ...remoteModels(owner),
     isUp: () => owner.isUp(),
     close: async () => owner.close(),

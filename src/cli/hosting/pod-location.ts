@@ -2,6 +2,7 @@ import type { PodHandle } from '../../control/index.ts';
 import type { Account } from '../../llm/index.ts';
 import type { ModelChoice, Origin } from '../../pod/index.ts';
 import type { Row } from '../../pod/sessions.ts';
+import type { ListedModel } from '../../setup/index.ts';
 import type { NoticeBoard } from './notice-board.ts';
 
 /** Where the pods of a command are hosted: in this process, the daemon, or another process that accepts connections. */
@@ -27,8 +28,8 @@ export interface PodLocation {
   readonly discard: (id: string) => Promise<void>;
   /** The earlier prompts of a conversation, oldest first. */
   readonly prompts: (id: string) => Promise<readonly EarlierPrompt[]>;
-  /** References to known models, for completion. */
-  readonly models: () => Promise<readonly string[]>;
+  /** The known models, and why some of them cannot be used. */
+  readonly models: () => Promise<readonly ListedModel[]>;
   /** Resolves a model reference. Rejects an unavailable model. */
   readonly model: (reference: string) => Promise<ModelChoice>;
   /** The account that serves a model, for error messages. */

@@ -12,7 +12,7 @@ export interface PublishOptions {
   readonly host: Host;
   readonly dataPaths: DataPaths;
   readonly config: Config;
-  readonly models: Pick<ModelAccess, 'choose'>;
+  readonly models: Pick<ModelAccess, 'choose' | 'list'>;
   /** Undefined if nothing is stored. */
   readonly audit?: Audit | undefined;
 }

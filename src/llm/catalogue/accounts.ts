@@ -29,6 +29,17 @@ export function usableAccounts(env: Environment, configured: readonly Configured
     .flatMap((opened) => ('account' in opened ? [opened.account] : []));
 }
 
+/** Why the models of an account cannot be used, such as a missing key; undefined if they can. */
+export function accountProblem(
+  env: Environment,
+  configured: readonly ConfiguredAccount[],
+  name: string,
+): string | undefined {
+  const opened = findCandidate(accountCandidates(env, configured, CONFIG_FILE), name)?.open();
+  if (opened === undefined) return `no account ${name}`;
+  return 'problem' in opened ? opened.problem : undefined;
+}
+
 /** The account of the user's Ollama server, used to list its models. */
 export function ollamaAccount(env: Environment, configured: readonly ConfiguredAccount[]): Account {
   return openAccount(accountCandidates(env, configured, CONFIG_FILE), 'ollama');

@@ -1,5 +1,11 @@
 /** The known models, their prices, and the accounts that serve them. */
-export { usableAccounts, type ConfiguredAccount, type KeySource, ollamaAccount } from './accounts.ts';
+export {
+  accountProblem,
+  usableAccounts,
+  type ConfiguredAccount,
+  type KeySource,
+  ollamaAccount,
+} from './accounts.ts';
 export {
   type InputKind,
   type Model,

@@ -1,6 +1,7 @@
 import { PolypodError, tryParse } from '../../base/index.ts';
 import {
   type Account,
+  accountProblem,
   usableAccounts,
   chooseModel,
   type ModelChoiceInput,
@@ -25,6 +26,13 @@ export interface ReadyModel {
   readonly llm: Llm;
   readonly model: Model;
   readonly notices: readonly string[];
+}
+
+/** A known model. */
+export interface ListedModel {
+  readonly reference: string;
+  /** Why it cannot be used, such as a missing key, with the next step; undefined if it can. */
+  readonly problem: string | undefined;
 }
 
 export interface ModelAccessOptions {
@@ -96,6 +104,25 @@ export class ModelAccess {
     // Failures are not cached: the user may set a key or start a server.
     choosing.catch(() => this.#ready.delete(key));
     return choosing;
+  }
+
+  /** All known models, and why some of them cannot be used. */
+  async list(): Promise<readonly ListedModel[]> {
+    const { env, config, dataPaths, offline } = this.#options;
+    const simulated = { reference: SIMULATED, problem: undefined };
+    if (offline === true) return [simulated];
+    const { models } = await readModels(dataPaths);
+    const problems = new Map(
+      [...new Set(models.map(({ account }) => account))].map((account) => [
+        account,
+        accountProblem(env, config.accounts, account),
+      ]),
+    );
+    const listed = models.map((model) => ({
+      reference: modelReference(model),
+      problem: problems.get(model.account),
+    }));
+    return [...listed, simulated];
   }
 
   async close(): Promise<void> {

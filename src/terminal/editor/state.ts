@@ -76,6 +76,11 @@ export function insert(state: EditorState, text: string): EditorState {
   return replace(state, state.cursor, state.cursor, text);
 }
 
+/** Replaces the whole input; undo restores it. */
+export function setText(state: EditorState, text: string): EditorState {
+  return { ...replace(state, 0, state.text.length, insertable(text)), recalled: undefined, menu: undefined };
+}
+
 export function moveTo(state: EditorState, cursor: number): EditorState {
   return { ...state, cursor, last: 'other' };
 }

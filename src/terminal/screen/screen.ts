@@ -1,6 +1,7 @@
 import type { Line, Paint } from '../style.ts';
 import { eraseResized, EMPTY_SCREEN, paintFrame, type ScreenState, type Size } from './frame.ts';
 import type { LiveArea } from './live.ts';
+import { chopLine } from '../wrap.ts';
 import type { Timer } from './timer.ts';
 
 /** The target of output lines, interactive or not. */
@@ -32,6 +33,12 @@ export interface ScreenOptions {
 /** The minimum time between two paints: changes in between are shown together. */
 const PAINT_INTERVAL_MS = 16;
 
+/** How many finished lines are kept: more than a screen has rows. */
+const MOST_RECENT = 300;
+
+const HOME = '\u001b[m\u001b[H';
+const ERASE_ROW = '\u001b[2K';
+
 /**
  * How long the size must stay the same before anything is written. A multiplexer rewraps its rows at once and
  * may report the size a quarter of a second later: writes in between would be misplaced.
@@ -46,6 +53,8 @@ export class Screen implements OutputTarget {
   readonly #options: ScreenOptions;
   #shown: ScreenState = EMPTY_SCREEN;
   #finished: Line[] = [];
+  /** The last finished lines that were written, for `redraw`. */
+  #recent: readonly Line[] = [];
   #paintedAt = Number.NEGATIVE_INFINITY;
   #planned: { readonly at: number; readonly cancel: () => void } | undefined;
   #blocked = false;
@@ -71,6 +80,23 @@ export class Screen implements OutputTarget {
 
   refresh(): void {
     this.#schedule(Math.max(0, this.#paintedAt + PAINT_INTERVAL_MS - this.#options.timer.now()));
+  }
+
+  /** Writes everything on the screen again, for example after another program has written to the terminal. */
+  redraw(): void {
+    if (this.#paused || this.#unsettle !== undefined) return;
+    this.#planned?.cancel();
+    this.#paint();
+    const { columns, rows } = this.size;
+    const { redrawAfterMs: _, ...live } = this.#options.draw(this.size);
+    const free = Math.max(0, rows - Math.max(1, live.lines.length));
+    const above = this.#recent.flatMap((line) => chopLine(line, columns));
+    this.#finished = free === 0 ? [] : above.slice(-free);
+    this.#recent = [];
+    this.#shown = { ...EMPTY_SCREEN, cursorVisible: this.#shown.cursorVisible };
+    // Row by row: if the whole screen is erased at once, some terminals copy it to their scrollback.
+    this.#write(`${HOME}${Array<string>(rows).fill(ERASE_ROW).join('\n')}${HOME}`);
+    this.#paint();
   }
 
   /** Handles a size change: after it has settled, the live area is located and repainted. */
@@ -135,6 +161,7 @@ export class Screen implements OutputTarget {
   #show(live: LiveArea, isMoving: boolean): void {
     const finished = this.#finished;
     this.#finished = [];
+    if (finished.length > 0) this.#recent = [...this.#recent, ...finished].slice(-MOST_RECENT);
     const frame = { finished, live, isMoving };
     const { bytes, shown } = paintFrame(this.#shown, frame, this.size, this.#options.paint);
     this.#shown = shown;

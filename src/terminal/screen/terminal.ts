@@ -48,6 +48,8 @@ export interface TerminalOptions {
 export interface Terminal {
   /** Restores the terminal and stops the process, as ctrl-z does; `onContinue` follows when it continues. */
   suspend(): void;
+  /** Restores the terminal for another program, and takes it over again when that program has ended. */
+  lend<T>(use: () => Promise<T>): Promise<T>;
   /** Restores the terminal. */
   close(): void;
 }
@@ -65,6 +67,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
   const decoder = new KeyDecoder();
   let forgetEscape = (): void => {};
   let isOurs = false;
+  let isLent = false;
 
   const onData = (bytes: Buffer): void => {
     forgetEscape();
@@ -86,6 +89,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
     input.setRawMode?.(false);
   };
   const continueSession = (): void => {
+    if (isLent) return;
     enter();
     onContinue();
   };
@@ -123,6 +127,21 @@ export function openTerminal(options: TerminalOptions): Terminal {
     suspend() {
       leave();
       program.kill(program.pid, 'SIGTSTP');
+    },
+    async lend(use) {
+      isLent = true;
+      forgetEscape();
+      leave();
+      input.off('data', onData);
+      input.pause();
+      try {
+        return await use();
+      } finally {
+        isLent = false;
+        input.on('data', onData);
+        input.resume();
+        continueSession();
+      }
     },
     close,
   };

@@ -90,7 +90,10 @@ const call = (command: string): SimAnswer => ({
 async function published(script: readonly SimAnswer[]) {
   const { host, cwd, directory } = await hostFixture(script);
   const path = join(directory, 'run', 'control.sock');
-  const models = { choose: () => Promise.reject(new Error('no model is chosen here')) };
+  const models = {
+    choose: () => Promise.reject(new Error('no model is chosen here')),
+    list: () => Promise.resolve([]),
+  };
   const server = await listenForControl({
     path,
     serves: 'host',

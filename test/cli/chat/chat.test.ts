@@ -211,8 +211,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
       await pane.see((lines) => lines.at(-1) === '$');
     }
     startIn(pane, 'chat --offline --resume');
-    await pane.see(has('Which one?'));
-    pane.type('1');
+    await pane.see(has('❯ first-one'));
     pane.press('Enter');
     await pane.see(isIdle);
     expect(pane.screen()).toContain('kept');

@@ -1,13 +1,15 @@
 import { THINKING_LEVELS } from '../../../llm/index.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
+import type { ListedModel } from '../../../setup/index.ts';
 import type { Choice, Completion } from '../../../terminal/index.ts';
 import { fileCompletion, mentionBefore } from './file-completion.ts';
+import { usableFirst } from './model-items.ts';
 import { SLASH_COMMANDS } from './slash-commands.ts';
 
 /** The sources of completions besides the command names. */
 export interface Known {
   readonly cwd: string;
-  readonly models: readonly string[];
+  readonly models: readonly ListedModel[];
   readonly sessions: readonly { readonly word: string; readonly about: string }[];
   /** The files below `cwd`; `isFirst` if a new mention begins, so that the list should be current. */
   readonly files: (cwd: string, isFirst: boolean) => readonly string[];
@@ -45,7 +47,11 @@ function commandNames(typed: string): Completion {
 function valuesFor(name: string, { models, sessions }: Known): readonly Choice[] {
   switch (name) {
     case 'model':
-      return models.map((model) => plain(model));
+      return usableFirst(models).map(({ reference, problem = '' }) => ({
+        label: reference,
+        detail: problem,
+        insert: reference,
+      }));
     case 'mode':
       return PERMISSION_MODES.map((mode) => plain(mode));
     case 'thinking':

@@ -6,6 +6,8 @@ import { builtinTools } from '../../../tools/index.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { SlashCommandContext } from './slash-context.ts';
 import { markdownOf } from './export.ts';
+import { sessionItems } from '../session-items.ts';
+import { modelItems } from './model-items.ts';
 import { branchRows, costRows, sessionRows } from './slash-rows.ts';
 
 /** A command that is typed in the chat. */
@@ -43,10 +45,13 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'model',
     takes: '[PROVIDER/ID]',
-    summary: 'show or change the model',
-    async run(rest, { view, location, handle, notify }) {
-      if (rest === '') return notify(`${view.model.provider}/${view.model.modelId}`);
-      await handle({ type: 'configure', set: { model: await location.model(rest) } });
+    summary: 'choose the model from a list, or change it',
+    async run(rest, { view, location, handle, notify, pick }) {
+      const current = `${view.model.provider}/${view.model.modelId}`;
+      if (rest === '' && pick === undefined) return notify(current);
+      const reference = rest === '' ? await pick?.('Models', await modelItems(location), current) : rest;
+      if (reference === undefined) return;
+      await handle({ type: 'configure', set: { model: await location.model(reference) } });
     },
   },
   {
@@ -103,11 +108,17 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   },
   {
     name: 'resume',
-    takes: 'ID|NAME',
-    summary: 'resume another session',
-    async run(rest, { location, enter }) {
-      if (rest === '') throw new PolypodError('bad-request', 'the session is missing: /sessions lists them');
-      await enter(await location.open(rest));
+    takes: '[ID|NAME]',
+    summary: 'resume another session, chosen from a list or named',
+    async run(rest, { location, pod, enter, notify, pick }) {
+      if (rest !== '') return enter(await location.open(rest));
+      if (pick === undefined)
+        throw new PolypodError('bad-request', 'the session is missing: /sessions lists them');
+      const others = (await location.sessions()).filter(({ id }) => id !== pod.id);
+      const items = sessionItems(others, new Date());
+      if (items.length === 0) return notify('there is no other session');
+      const id = await pick('Sessions', items);
+      if (id !== undefined) await enter(await location.open(id));
     },
   },
   {
@@ -209,6 +220,9 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl-D', 'exit'],
   ['Ctrl-O', 'expand the last collapsed part; again: the one before it'],
   ['Up, Down', 'previous prompts'],
+  ['Ctrl-R', 'search the previous prompts'],
+  ['Ctrl-G', 'edit the input with $VISUAL or $EDITOR'],
+  ['Ctrl-L', 'redraw the screen'],
   ['Tab, @', 'complete commands, and files anywhere below the directory with @'],
   ['!cmd, !!cmd', 'run a shell command; with !! the model does not receive it'],
 ];

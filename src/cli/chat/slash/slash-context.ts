@@ -2,6 +2,7 @@ import type { PodHandle } from '../../../control/index.ts';
 import type { PodCommand, Receipt } from '../../../pod/index.ts';
 import type { NoticeTone } from '../view/card.ts';
 import type { PodLocation } from '../../hosting/index.ts';
+import type { PickItem } from '../screen/picker-box.ts';
 import type { View } from '../view/view.ts';
 
 /** What a slash command can use. */
@@ -19,6 +20,8 @@ export interface SlashCommandContext {
   readonly suggest: (text: string) => void;
   /** Copies a text to the clipboard; false if the terminal cannot do that. */
   readonly copy: (text: string) => boolean;
+  /** Lets the user choose from a list; undefined if there is no terminal to choose on. */
+  readonly pick: PickItem | undefined;
   /** Shows the deferred approvals again. */
   readonly askAgain: () => void;
 }

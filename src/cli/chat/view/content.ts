@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, PolypodError } from '../../../base/index.ts';
 import type { Content } from '../../../llm/index.ts';
-import type { Folded } from '../../../terminal/index.ts';
+import { type EditorState, type Folded, submittedInput } from '../../../terminal/index.ts';
 
 const MOST_BYTES = 10 * 1024 * 1024;
 
@@ -26,6 +26,14 @@ export function foldedImage(path: string, cwd: string): Folded | undefined {
   const whole = wholePath(path, cwd);
   if (imageType(whole) === undefined || !existsSync(whole)) return undefined;
   return { label: `[image ${basename(whole)}]`, text: path, path: whole };
+}
+
+/** The input as one text, in which attached images are mentioned, so that they stay attached. */
+export function mentioningFiles(state: EditorState): string {
+  const folded = state.folded.map((each) =>
+    each.path === undefined ? each : { ...each, text: `@"${each.path}"` },
+  );
+  return submittedInput({ ...state, folded }).text;
 }
 
 /** The images that are referenced as `@path`, or as `@"path"` with spaces. */
