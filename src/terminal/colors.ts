@@ -1,4 +1,5 @@
 import { sanitizeLine } from './sanitize.ts';
+import { COLOURED, MONOCHROME, type Paint } from './style.ts';
 
 /**
  * Adds colours to text, or returns it unchanged. The caller decides, based on `NO_COLOR` and whether output is
@@ -23,6 +24,11 @@ export function wantsColour(
 ): boolean {
   if (env.NO_COLOR) return false;
   return stream.isTTY === true || (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '0');
+}
+
+/** The styles for a terminal: all, or without colours if the user set `NO_COLOR`. */
+export function paintFor(env: Readonly<Record<string, string | undefined>>): Paint {
+  return env.NO_COLOR ? MONOCHROME : COLOURED;
 }
 
 /** Colours a unified diff and limits its length. */

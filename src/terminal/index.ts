@@ -23,7 +23,8 @@ export {
   type Span,
   span,
   lineText,
-  UNCOLOURED,
+  MONOCHROME,
+  UNSTYLED,
   lineWidth,
 } from './style.ts';
 export type { MarkdownStyle } from './markdown/render.ts';
@@ -40,7 +41,7 @@ export {
 } from './screen/terminal.ts';
 export { REAL_TIMER, type Timer } from './screen/timer.ts';
 export { fitLine, wrapLine } from './wrap.ts';
-export { brush, type TextColors, colourDiff, wantsColour } from './colors.ts';
+export { brush, type TextColors, colourDiff, paintFor, wantsColour } from './colors.ts';
 export { insert, setText, submittedInput } from './editor/state.ts';
 export { diffStyle } from './markdown/code.ts';
 export { type TextStream, textStreamFor } from './sanitize-stream.ts';

@@ -50,28 +50,37 @@ export function lineWidth(line: Line): number {
 }
 
 export interface Paint {
+  /** Whether bold, dim, inverse and the like are shown. */
+  readonly styled: boolean;
+  /** Whether colours are shown as well. */
   readonly coloured: boolean;
   /** Encodes links as OSC 8, which some terminals make clickable. */
   readonly hyperlinks: boolean;
 }
 
-export const COLOURED: Paint = { coloured: true, hyperlinks: false };
-export const UNCOLOURED: Paint = { coloured: false, hyperlinks: false };
+export const COLOURED: Paint = { styled: true, coloured: true, hyperlinks: false };
+/** For a terminal on which the user does not want colours. */
+export const MONOCHROME: Paint = { styled: true, coloured: false, hyperlinks: false };
+/** For output that is not a terminal. */
+export const UNSTYLED: Paint = { styled: false, coloured: false, hyperlinks: false };
 
 /** Encodes a line. Whatever the text contains, only our own escape sequences are output. */
 export function paintLine(line: Line, paint: Paint): string {
   return line.map(({ text, look }) => paintSpan(sanitizeLine(text), look, paint)).join('');
 }
 
-function paintSpan(text: string, look: Style, { coloured, hyperlinks }: Paint): string {
-  if (text === '' || !coloured) return text;
-  const codes = styleCodes(look);
+function paintSpan(text: string, look: Style, { styled, coloured, hyperlinks }: Paint): string {
+  if (text === '' || !styled) return text;
+  const codes = styleCodes(look, coloured);
   const painted = codes === '' ? text : `\u001b[${codes}m${text}\u001b[m`;
   if (!hyperlinks || look.href === undefined) return painted;
   return `\u001b]8;;${sanitizeLine(look.href).replace(NOT_IN_URLS, encodeURIComponent)}\u001b\\${painted}\u001b]8;;\u001b\\`;
 }
 
-function styleCodes({ bold, dim, italic, underline, inverse, strike, colour }: Style): string {
+function styleCodes(
+  { bold, dim, italic, underline, inverse, strike, colour }: Style,
+  coloured: boolean,
+): string {
   const codes = [
     ...(bold ? [1] : []),
     ...(dim ? [2] : []),
@@ -79,7 +88,7 @@ function styleCodes({ bold, dim, italic, underline, inverse, strike, colour }: S
     ...(underline ? [4] : []),
     ...(inverse ? [7] : []),
     ...(strike ? [9] : []),
-    ...(colour === undefined ? [] : [COLOUR_CODES[colour]]),
+    ...(colour === undefined || !coloured ? [] : [COLOUR_CODES[colour]]),
   ];
   return codes.join(';');
 }

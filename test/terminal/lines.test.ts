@@ -12,7 +12,8 @@ import {
   type Span,
   span,
   lineText,
-  UNCOLOURED,
+  MONOCHROME,
+  UNSTYLED,
   lineWidth,
   wrapLine,
 } from '../../src/terminal/index.ts';
@@ -43,7 +44,8 @@ describe('a line', () => {
   it('is encoded with or without colours', () => {
     const spans: Span[] = [span('a'), span('b', { ...BOLD, colour: 'red' }), span('\u001b[2J')];
     expect(paintLine(spans, COLOURED)).toBe('a\u001b[1;31mb\u001b[m␛[2J');
-    expect(paintLine(spans, UNCOLOURED)).toBe('ab␛[2J');
+    expect(paintLine(spans, MONOCHROME)).toBe('a\u001b[1mb\u001b[m␛[2J');
+    expect(paintLine(spans, UNSTYLED)).toBe('ab␛[2J');
   });
 
   it('is sanitized even if its producer did not sanitize it', () => {
@@ -53,7 +55,7 @@ describe('a line', () => {
   it('can carry a link whose URL cannot end the sequence', () => {
     const linked = line('here', { href: 'https://a.b/ü?q=%20 \u001b\\x' });
     const bytes = '\u001b]8;;https://a.b/%C3%BC?q=%20%20%E2%90%9B\\x\u001b\\here\u001b]8;;\u001b\\';
-    expect(paintLine(linked, { coloured: true, hyperlinks: true })).toBe(bytes);
+    expect(paintLine(linked, { ...COLOURED, hyperlinks: true })).toBe(bytes);
     expect(paintLine(linked, COLOURED)).toBe('here');
   });
 

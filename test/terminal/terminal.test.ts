@@ -166,7 +166,7 @@ describe('without a terminal', () => {
     [tty, {}, false],
     [tty, { TERM: 'xterm', NO_COLOR: '' }, false],
     [tty, { TERM: 'dumb' }, true],
-    [tty, { NO_COLOR: '1' }, true],
+    [tty, { NO_COLOR: '1' }, false],
     [{ ...tty, stdout: {} }, {}, true],
     [{ ...tty, stdin: {} }, {}, true],
   ])('%j %j is plain: %s', (streams, env, plain) => {

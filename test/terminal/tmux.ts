@@ -24,6 +24,8 @@ export interface Pane {
   /** Returns the visible lines, or all lines including the scrollback. */
   screen(): string[];
   all(): string[];
+  /** Returns the visible lines with the escape sequences of their styles. */
+  painted(): string[];
   /** Resolves when the lines match. */
   see(matches: (lines: readonly string[]) => boolean): Promise<void>;
 }
@@ -90,6 +92,7 @@ export async function openShell(
     resize: (width, height) => void tmux('resize-window', '-x', `${width}`, '-y', `${height}`),
     screen: () => captured(),
     all: () => captured('-S', '-'),
+    painted: () => captured('-e'),
     async see(matches) {
       for (let tries = 0; !matches(pane.all()); tries += 1) {
         if (tries > PATIENCE) throw new Error(`the terminal still shows\n${pane.all().join('\n')}`);

@@ -3,11 +3,11 @@ import type { PodHandle } from '../../control/index.ts';
 import { EXIT, type ExitCode, type CommandContext } from '../command.ts';
 import {
   chord,
-  COLOURED,
   type EditorState,
   type Key,
   newEditor,
   openTerminal,
+  paintFor,
   type PickerItem,
   REAL_TIMER,
   Screen,
@@ -90,7 +90,7 @@ class TerminalChat {
     };
     this.#screen = new Screen({
       output: context.stdout,
-      paint: COLOURED,
+      paint: paintFor(context.env),
       timer: REAL_TIMER,
       draw: (size) => this.#draw(size),
     });

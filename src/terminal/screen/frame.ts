@@ -63,7 +63,7 @@ export function paintFrame(
   // full, tmux may instead move that row into its history, where no program can reach it. The visible cursor is
   // drawn, which needs an escape sequence.
   const isFull = before.above + above.length + clippedLive.lines.length >= size.rows;
-  const isAnchored = isMoving && isFull && (live.cursor === undefined || paint.coloured);
+  const isAnchored = isMoving && isFull && (live.cursor === undefined || paint.styled);
   const visible = isAnchored ? withDrawnCursor(clippedLive) : clippedLive;
   const cursor = new Cursor(before.cursor, Math.max(1, before.rows.length), isAnchored);
   // A wrapped row cannot be skipped, so finished lines are written from the first row on, over the old content.

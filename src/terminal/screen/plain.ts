@@ -1,8 +1,8 @@
-import { type Line, paintLine, UNCOLOURED } from '../style.ts';
+import { type Line, paintLine, UNSTYLED } from '../style.ts';
 import type { Size } from './frame.ts';
 import type { ScreenOutput, OutputTarget } from './screen.ts';
 
-/** Returns whether output must be plain lines: for a pipe, a simple terminal, or by configuration. */
+/** Returns whether output must be plain lines: for a pipe or a simple terminal. */
 export function wantsPlain(
   {
     stdin,
@@ -11,7 +11,7 @@ export function wantsPlain(
   env: Readonly<Record<string, string | undefined>>,
 ): boolean {
   if (stdin.isTTY !== true || stdout.isTTY !== true) return true;
-  return env.TERM === 'dumb' || (env.NO_COLOR !== undefined && env.NO_COLOR !== '');
+  return env.TERM === 'dumb';
 }
 
 /** Prints finished lines as plain text without a live area, for pipes and simple terminals. */
@@ -36,5 +36,5 @@ export class PlainOutput implements OutputTarget {
 }
 
 function plainText(line: Line): string {
-  return `${paintLine(line, UNCOLOURED).trimEnd()}\n`;
+  return `${paintLine(line, UNSTYLED).trimEnd()}\n`;
 }

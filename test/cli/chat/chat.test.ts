@@ -340,6 +340,25 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     expect(pane.all().join('\n')).not.toContain('--resume');
   });
 
+  test('NO_COLOR removes colours only: the view is the same, with bold and dim text', async () => {
+    const home = newHome();
+    const shown = [];
+    for (const variable of [{}, { NO_COLOR: '1' }]) {
+      const pane = await openChat({ ...home, env: { ...home.env, ...variable } });
+      await submit(pane, "hello [[sim text='plain **bold** `code`']]");
+      await pane.see((lines) => lines.includes('plain bold code'));
+      await pane.see(isIdle);
+      const painted = pane.painted().join('\n');
+      shown.push({
+        text: pane.screen(),
+        hasColours: /\p{Cc}\[(?:\d+;)*3[0-7]/u.test(painted),
+        isBold: /\[(?:\d+;)*1mbold/.test(painted),
+      });
+    }
+    expect(shown[0]).toEqual({ text: shown[1]?.text, hasColours: true, isBold: true });
+    expect(shown[1]).toEqual({ text: shown[0]?.text, hasColours: false, isBold: true });
+  });
+
   test('a failed run shows the reason, and the chat continues', async () => {
     const pane = await openChat(newHome());
     await submit(pane, 'break [[sim fault=401]]');

@@ -1,7 +1,7 @@
 import { onAbort } from '../../../base/index.ts';
 import {
-  COLOURED,
   openTerminal,
+  paintFor,
   type PickerItem,
   REAL_TIMER,
   Screen,
@@ -14,12 +14,12 @@ import { PickerBox } from './picker-box.ts';
 export async function pickOnTerminal(
   title: string,
   items: readonly PickerItem[],
-  { stdin, stdout, signal }: CommandContext,
+  { stdin, stdout, env, signal }: CommandContext,
 ): Promise<string | undefined> {
   const box = new PickerBox();
   const screen = new Screen({
     output: stdout,
-    paint: COLOURED,
+    paint: paintFor(env),
     timer: REAL_TIMER,
     draw: ({ columns, rows }) => box.draw(columns, rows) ?? staticLive([]),
   });
