@@ -5,6 +5,7 @@ import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Approval, PodState, Queued, RunPurpose } from './event.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
+import type { CallDiff } from './view/recent-diffs.ts';
 import type { BlockView, PodView, RunView, ShellView, ToolView } from './view/view.ts';
 
 /** What a client needs to show a pod without earlier events: the sum of all events up to a number. */
@@ -29,6 +30,8 @@ export interface Snapshot {
   readonly approvals: readonly Approval[];
   /** The calls that were denied, if any. */
   readonly denied?: readonly string[];
+  /** The changes that recent calls have made to files, if any. */
+  readonly diffs?: readonly CallDiff[];
   readonly queue: readonly Queued[];
   readonly todos: readonly TodoItem[];
   readonly compacting: boolean;
@@ -48,6 +51,7 @@ export function snapshotOf(
 ): Snapshot {
   const { state, settings, items, run, lastRun, turn, queue, todos, compacting } = view;
   const denied = deniedIn(view);
+  const diffs = view.diffs.of(items);
   return {
     ...rest,
     state,
@@ -60,6 +64,7 @@ export function snapshotOf(
     shells: [...view.shells.values()],
     approvals: view.approvals.pending(),
     ...(denied.length > 0 && { denied }),
+    ...(diffs.length > 0 && { diffs }),
     queue: [...queue],
     todos,
     compacting,

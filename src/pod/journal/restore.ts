@@ -78,6 +78,8 @@ export function restore(tree: SessionTree): Restored {
   // Only if Polypod recorded no choice: the agent's default model is not a choice.
   if (!reader.isSet && view.settings.model === undefined && model !== undefined)
     view.settings = { ...view.settings, model };
+  for (const entry of tree.path()) if (entry.type === 'message') addDiff(view, entry.message);
+  for (const { message } of reader.early.values()) addDiff(view, message);
   const measured = measuredOn(tree, entryIds);
   if (measured !== undefined) view.contextTokens = measured.tokens;
   return {
@@ -94,6 +96,10 @@ export function restore(tree: SessionTree): Restored {
     started: reader.started,
     unsentShellOutputs: [...reader.shells.values()],
   };
+}
+
+function addDiff({ diffs }: PodView, message: AgentMessage): void {
+  if (message.role === 'toolResult') diffs.add(stringOf(message.toolCallId), message.details);
 }
 
 /** The results after the last call. */

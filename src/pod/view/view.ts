@@ -3,6 +3,7 @@ import type { TodoItem, ToolOutput } from '../../tools/index.ts';
 import { type CallLine, type RunOutcome, summaryItem } from '../../worker/index.ts';
 import type { Approval, Lane, PodFact, PodState, Queued, RunPurpose, Settlement } from '../event.ts';
 import { DEFAULT_SETTINGS, type PodSettings } from '../settings.ts';
+import { RecentDiffs } from './recent-diffs.ts';
 import { TaskIndex } from './task-book.ts';
 
 /** A block of an answer that is being streamed or was just finished, from its start, for clients that join late. */
@@ -47,6 +48,7 @@ export class PodView {
   readonly approvals = new ApprovalIndex();
   readonly tools = new Map<string, ToolView>();
   readonly shells = new Map<string, ShellView>();
+  readonly diffs = new RecentDiffs();
   /** The last tasks and their states. */
   tasks = new TaskIndex();
   #blocks = new Map<number, OpenBlock>();
@@ -120,6 +122,7 @@ export class PodView {
       }
       case 'tool-end':
         this.tools.delete(fact.callId);
+        this.diffs.add(fact.callId, fact.output.details);
         if (fact.status === 'denied') this.tasks.deny(this.run?.taskId);
         return;
       case 'turn-end':

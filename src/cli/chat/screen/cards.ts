@@ -88,7 +88,7 @@ function hint(text: string, { key }: CardStyle): Line {
 }
 
 function thoughtLines({ text, durationMs }: ThoughtCard, style: CardStyle): Line[] {
-  const time = durationMs === undefined ? 'thinking' : `thought for ${duration(durationMs)}`;
+  const time = durationMs === undefined ? 'thought' : `thought for ${duration(durationMs)}`;
   const head = [
     span('✻ ', CYAN),
     span(time, DIM),

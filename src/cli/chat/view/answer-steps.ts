@@ -93,7 +93,7 @@ export function textOf(content: readonly Content[]): string {
 }
 
 /** Tools whose output is for the model: the card shows that they ran, without the output. */
-const QUIET: ReadonlySet<string> = new Set(['read', 'ls', 'find', 'grep', 'todo']);
+export const QUIET: ReadonlySet<string> = new Set(['read', 'ls', 'find', 'grep', 'todo']);
 
 function toolCard(
   name: string,

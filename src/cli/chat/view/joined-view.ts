@@ -1,7 +1,8 @@
 import { isObject, stringOf, tryParse } from '../../../base/index.ts';
 import type { Item, ItemOf } from '../../../llm/index.ts';
 import type { Origin, Snapshot } from '../../../pod/index.ts';
-import { shellTitle, textOf } from './answer-steps.ts';
+import { QUIET, shellTitle, textOf } from './answer-steps.ts';
+import type { ToolCard } from './card.ts';
 import { notice, type Print } from './print.ts';
 import type { StepResult } from './step-result.ts';
 
@@ -62,7 +63,7 @@ export function viewFromSnapshot(snapshot: Snapshot, me: Origin, now: number): S
   };
 }
 
-function past({ items, approvals, denied }: Snapshot): readonly Print[] {
+function past({ items, approvals, denied, diffs }: Snapshot): readonly Print[] {
   const prompts = items.flatMap((item, index) => (isPrompt(item) ? [index] : []));
   const from = prompts.at(-PROMPTS_SHOWN) ?? 0;
   const earlier = prompts.filter((index) => index < from).length;
@@ -74,16 +75,24 @@ function past({ items, approvals, denied }: Snapshot): readonly Print[] {
   // A pending approval shows its call below.
   const asked = new Set(approvals.map(({ callId }) => callId));
   const shown = items.slice(from).filter((item) => item.type !== 'tool-call' || !asked.has(item.callId));
-  return [...skipped, ...shown.flatMap((item) => printsOf(item, results, new Set(denied)))];
+  const known: Known = {
+    results,
+    denied: new Set(denied),
+    diffs: new Map(diffs?.map(({ callId, diff }) => [callId, diff])),
+  };
+  return [...skipped, ...shown.flatMap((item) => printsOf(item, known))];
 }
 
 type Result = ItemOf<'tool-result'>;
 
-function printsOf(
-  item: Item,
-  results: ReadonlyMap<string, Result>,
-  denied: ReadonlySet<string>,
-): readonly Print[] {
+/** What is known about calls, by their ids. */
+interface Known {
+  readonly results: ReadonlyMap<string, Result>;
+  readonly denied: ReadonlySet<string>;
+  readonly diffs: ReadonlyMap<string, string>;
+}
+
+function printsOf(item: Item, known: Known): readonly Print[] {
   switch (item.type) {
     case 'message': {
       const text = textOf(item.content);
@@ -91,26 +100,36 @@ function printsOf(
       const images = item.content.filter(({ type }) => type === 'image').length;
       return item.role === 'user' ? [{ type: 'message', text, from: undefined, images }] : [];
     }
-    case 'tool-call': {
-      const result = results.get(item.callId);
-      const failed = denied.has(item.callId) ? 'denied' : 'failed';
-      const status = result === undefined ? 'waiting' : result.isError ? failed : 'done';
-      const [summary = ''] = result?.isError === true ? textOf(result.content).split('\n', 1) : [];
-      const title = `${item.name} ${argumentsInShort(item.arguments)}`.trim();
-      const card = {
-        type: 'tool',
-        title,
-        status,
-        durationMs: undefined,
-        summary,
-        diff: '',
-        output: '',
-      } as const;
-      return [{ type: 'card', card }];
-    }
+    case 'tool-call':
+      return [{ type: 'card', card: earlierCard(item, known) }];
+    case 'reasoning':
+      return item.text.trim() === ''
+        ? []
+        : [{ type: 'card', card: { type: 'thought', text: item.text, durationMs: undefined } }];
     default:
       return [];
   }
+}
+
+/** The card of an earlier call, as it was shown when the call ended. */
+function earlierCard(
+  { callId, name, arguments: json }: ItemOf<'tool-call'>,
+  { results, denied, diffs }: Known,
+): ToolCard {
+  const result = results.get(callId);
+  const isError = result?.isError === true;
+  const text = result === undefined ? '' : textOf(result.content);
+  const diff = diffs.get(callId) ?? '';
+  return {
+    type: 'tool',
+    title: `${name} ${argumentsInShort(json)}`.trim(),
+    status: result === undefined ? 'waiting' : !isError ? 'done' : denied.has(callId) ? 'denied' : 'failed',
+    durationMs: undefined,
+    // The result of a tool that changes a file is its summary.
+    summary: diff === '' ? '' : text.replace(/\.$/, ''),
+    diff,
+    output: diff !== '' || (QUIET.has(name) && !isError) ? '' : text,
+  };
 }
 
 /** The most informative argument of a call. */
