@@ -1,3 +1,4 @@
+import { isPartOfId } from '../base/index.ts';
 import type { AuditEntry } from './entry.ts';
 
 /** Selects entries. */
@@ -9,7 +10,7 @@ export interface AuditFilter {
   /** An event name, or its prefix before a dot: `key` selects all key events. */
   readonly event?: string | undefined;
   readonly key?: string | undefined;
-  /** A pod's id or an id prefix. */
+  /** A pod's id, or the beginning or end of it. */
   readonly session?: string | undefined;
 }
 
@@ -23,6 +24,6 @@ export function matchesFilter(entry: AuditEntry, filter: AuditFilter): boolean {
     (by === undefined || entry.by === by) &&
     (event === undefined || entry.event === event || entry.event.startsWith(`${event}.`)) &&
     (key === undefined || entry.keyId === key || entry.target === key) &&
-    (session === undefined || entry.session?.startsWith(session) === true)
+    (session === undefined || (entry.session !== undefined && isPartOfId(entry.session, session)))
   );
 }

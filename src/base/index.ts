@@ -32,6 +32,7 @@ export {
 export { lastResult } from './last-result.ts';
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, createLog } from './log.ts';
 export { nearestMatch } from './nearest-match.ts';
+export { isPartOfId } from './part-of-id.ts';
 export { isPrintableLine } from './printable-line.ts';
 export { isReaderTooSlow, ReaderTooSlowError } from './reader-too-slow-error.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';

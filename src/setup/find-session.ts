@@ -1,4 +1,4 @@
-import { nearestMatch, PolypodError } from '../base/index.ts';
+import { isPartOfId, nearestMatch, PolypodError } from '../base/index.ts';
 
 /** The id and name by which a session can be referenced. */
 export interface SessionRef {
@@ -7,7 +7,7 @@ export interface SessionRef {
 }
 
 /**
- * Finds the session for a word: its id, its name or an id prefix. Throws with the next step if there is not exactly one; `unknown` is
+ * Finds the session for a word: its id, its name, or the beginning or end of its id. Throws with the next step if there is not exactly one; `unknown` is
  * the message if there is none.
  */
 export function findSession<S extends SessionRef>(
@@ -18,7 +18,7 @@ export function findSession<S extends SessionRef>(
   const exact = sessions.find(({ id }) => id === word);
   if (exact !== undefined) return exact;
   const named = sessions.filter(({ name }) => name === word);
-  const found = named.length > 0 ? named : sessions.filter(({ id }) => id.startsWith(word.toLowerCase()));
+  const found = named.length > 0 ? named : sessions.filter(({ id }) => isPartOfId(id, word));
   const [only, ...others] = word === '' ? [] : found;
   if (only === undefined)
     throw unknown === undefined ? unknownSession(sessions, word) : new PolypodError('not-found', unknown);
@@ -26,7 +26,7 @@ export function findSession<S extends SessionRef>(
   const examples = found.slice(0, 3).map(({ id, name }) => (name === undefined ? id : `${id} (${name})`));
   throw new PolypodError(
     'bad-request',
-    `"${word}" matches ${found.length} sessions: ${examples.join(', ')}${found.length > 3 ? ', …' : ''}. Use a longer id prefix.`,
+    `"${word}" matches ${found.length} sessions: ${examples.join(', ')}${found.length > 3 ? ', …' : ''}. Use more characters of the id.`,
   );
 }
 
@@ -39,17 +39,22 @@ function unknownSession(sessions: readonly SessionRef[], word: string): PolypodE
   return new PolypodError('not-found', `there is no session "${word}"; ${hint}`);
 }
 
-/** The shortest unique prefix of each id, with at least `least` characters. */
+/**
+ * The shortest unique end of each id, with at least `least` characters. The beginnings of ids are their times, so
+ * those of sessions that were created together are the same.
+ */
 export function shortIds(ids: readonly string[], least = 8): ReadonlyMap<string, string> {
-  const sorted = ids.toSorted();
+  const sorted = ids
+    .map((id) => ({ id, reversed: [...id].reverse().join('') }))
+    .toSorted((one, other) => (one.reversed < other.reversed ? -1 : 1));
   return new Map(
-    sorted.map((id, at) => {
+    sorted.map(({ id, reversed }, at) => {
       const length = Math.max(
         least,
-        commonPrefixLength(id, sorted[at - 1]) + 1,
-        commonPrefixLength(id, sorted[at + 1]) + 1,
+        commonPrefixLength(reversed, sorted[at - 1]?.reversed) + 1,
+        commonPrefixLength(reversed, sorted[at + 1]?.reversed) + 1,
       );
-      return [id, id.slice(0, length)];
+      return [id, id.slice(-length)];
     }),
   );
 }

@@ -23,7 +23,7 @@ export const attach = runnable({
   },
   takes: 'sessions',
   details: `
-POD is the id, an id prefix, the name or the socket path of a session. All clients see the same events in the same
+POD is the id, a part of it as shown by polypod ls, the name or the socket path of a session. All clients see the same events in the same
 order, with the authors of prompts and approvals. If the connection is lost, attach reconnects and resumes after the
 last event. If it cannot reconnect, it prints the next step and exits with 3. Exiting does not stop the run.
 
@@ -32,8 +32,8 @@ idle. After the input has ended, approval requests stay pending for other client
 
 Examples:
   polypod attach refactoring
-  polypod attach 0192f3a4
-  polypod attach --plain 0192f3a4 < /dev/null | tee run.txt`,
+  polypod attach 9f3a41c7
+  polypod attach --plain 9f3a41c7 < /dev/null | tee run.txt`,
   async run({ values, positionals }, context) {
     const [word, ...more] = positionals;
     if (word === undefined || more.length > 0)
@@ -79,6 +79,6 @@ async function locate(word: string, dataPaths: DataPaths, context: CommandContex
   if (location !== undefined) return { location, name: row.id };
   throw new PolypodError(
     'not-found',
-    `no process hosts the session ${row.id}: resume it with polypod chat --resume ${row.id.slice(0, 8)}, or host it with polypod serve`,
+    `no process hosts the session ${row.id}: resume it with polypod chat --resume ${row.id.slice(-8)}, or host it with polypod serve`,
   );
 }

@@ -40,7 +40,11 @@ const OPTIONS = {
     help: 'only this event, such as key.revoked, or all events of a group, such as key',
   },
   key: { type: 'text', value: 'ID', help: 'only entries with or about this key' },
-  session: { type: 'text', value: 'ID', help: 'only entries of this session (id or id prefix)' },
+  session: {
+    type: 'text',
+    value: 'ID',
+    help: 'only entries of this session (id, or the beginning or end of it)',
+  },
   limit: {
     type: 'number',
     short: 'n',

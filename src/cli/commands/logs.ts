@@ -31,7 +31,7 @@ rejected requests.
 Examples:
   polypod logs -f
   polypod logs --json --after 1200 refactoring
-  polypod logs -f 0192f3a4`,
+  polypod logs -f 9f3a41c7`,
   async run({ values, positionals: [word, ...more] }, context) {
     if (more.length > 0) throw new PolypodError('bad-request', 'logs takes one session at most');
     const dataPaths = dataPathsOf(values, context);

@@ -19,7 +19,7 @@ export interface PodLocation {
   readonly notices: NoticeBoard;
   /** All sessions, most recently changed first. */
   readonly sessions: () => Promise<readonly Row[]>;
-  /** Opens a session by id, id prefix or name. */
+  /** Opens a session by id, part of the id, or name. */
   readonly open: (word: string) => Promise<PodHandle>;
   readonly create: () => Promise<PodHandle>;
   /** Creates a session with a copy of another conversation. */

@@ -11,7 +11,7 @@ export interface RpcOptions {
   readonly sessionDir?: string;
   readonly isEphemeral: boolean;
   readonly isContinued: boolean;
-  /** A path, an id, or an id prefix. */
+  /** A path, an id, or the beginning or end of an id. */
   readonly resume?: string;
   readonly fork?: string;
   /** A text, or the path of a file. */
@@ -88,7 +88,7 @@ const OPTIONS = {
     names: ['--resume', '-r', '--session'],
     takes: 'SESSION',
     isOptional: true,
-    help: 'open a session by file, id or id prefix; without a value, as --continue',
+    help: 'open a session by file, id or a part of its id; without a value, as --continue',
   },
   fork: { names: ['--fork'], takes: 'SESSION', help: 'create a new session from a copy of SESSION' },
   system: {

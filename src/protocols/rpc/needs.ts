@@ -19,6 +19,6 @@ export interface Inventory {
   readonly toolNames: () => Promise<readonly string[]>;
   /** Values that models must not write. */
   readonly streamRules: () => readonly StreamRule[];
-  /** Finds a session by its id, a prefix of its id, or its name. */
+  /** Finds a session by its id, the beginning or end of it, or its name. */
   readonly session: (word: string) => Promise<{ readonly id: string }>;
 }

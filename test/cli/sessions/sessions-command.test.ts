@@ -155,7 +155,7 @@ describe('polypod sessions', () => {
   it('has examples in its help, and shell completion for its actions and sessions', async () => {
     const fixture = await cliFixture();
     expect((await fixture.polypod('sessions', '--help')).stdout).toContain(
-      'polypod sessions continue 0192f3a4',
+      'polypod sessions continue 9f3a41c7',
     );
     const { stdout } = await fixture.polypod('completion', 'bash');
     expect(stdout).toContain('words="list show continue interrupt archive ');

@@ -111,17 +111,19 @@ describe('polypod new, ls and rm', () => {
     expect(trash.map((name) => name.replace(/^\d+-/, '')).toSorted()).toEqual([id, other].toSorted());
   });
 
-  it('accept a unique id prefix, and reject an ambiguous one', async () => {
+  it('accept the short id that ls shows and a unique id prefix, and reject an ambiguous one', async () => {
     const { polypod: run } = await cliFixture();
     const first = (await run('new')).stdout.trim();
     const second = (await run('new')).stdout.trim();
     expect(await run('rm', first.slice(0, 3))).toMatchObject({
       code: 2,
-      stderr: `polypod rm: "${first.slice(0, 3)}" matches 2 sessions: ${second}, ${first}. Use a longer id prefix.\n`,
+      stderr: `polypod rm: "${first.slice(0, 3)}" matches 2 sessions: ${second}, ${first}. Use more characters of the id.\n`,
     });
     const [, shown = ''] = (await run('ls')).stdout.split('\n');
     const [short = ''] = shown.split(' ');
-    expect(second.startsWith(short) && !first.startsWith(short)).toBe(true);
+    expect(short).toBe(second.slice(-8));
+    expect((await run('sessions', 'show', first.slice(0, 20))).stdout).toContain(first);
+    expect((await run('sessions', 'show', first.slice(-8))).stdout).toContain(first);
     expect((await run('rm', short)).code).toBe(0);
     expect(listed((await run('ls', '--json')).stdout).map(({ id }) => id)).toEqual([first]);
   });

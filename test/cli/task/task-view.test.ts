@@ -211,8 +211,8 @@ describe('the result of a task', () => {
       .trimEnd()
       .split('\n');
     expect(heading).toMatch(/^task +session +state +age +about$/);
-    expect(rows[0]).toMatch(/^0796abe39 +s1 +succeeded +0 s +Fix the test$/);
-    expect(rows[1]).toMatch(/^0796abe3f +s1 +succeeded +0 s +Then␛\[2J$/);
+    expect(rows[0]).toMatch(/^90d2bfec +s1 +succeeded +0 s +Fix the test$/);
+    expect(rows[1]).toMatch(/^ffffffff +s1 +succeeded +0 s +Then␛\[2J$/);
     expect(statusText({ ...task('0796abe3', 'Fix it'), status: 'completed' })).toContain('about    Fix it');
   });
 });

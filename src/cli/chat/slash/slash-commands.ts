@@ -237,7 +237,7 @@ function helpRows(): readonly string[] {
 }
 
 async function exportTo(rest: string, { pod, view, notify }: SlashCommandContext): Promise<void> {
-  const name = rest === '' ? `polypod-${pod.id.slice(0, 13)}.md` : rest;
+  const name = rest === '' ? `polypod-${pod.id.slice(-8)}.md` : rest;
   const path = isAbsolute(name) ? name : join(view.cwd, name);
   try {
     await writeFile(path, await markdownOf(pod), { mode: 0o600, flag: 'wx' });

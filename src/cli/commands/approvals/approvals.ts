@@ -32,7 +32,7 @@ export const approvals = runnable({
   words: ['list', 'show', 'watch', 'approve', 'deny'],
   takes: 'approvals',
   details: `
-The daemon provides the pending approvals of all doors. ID can be a unique id prefix. The first decision counts, here
+The daemon provides the pending approvals of all doors. ID can be the beginning or end of an id. The first decision counts, here
 or at another door.
 
 list and watch print the arguments below each call, and report if they are truncated. show prints all arguments, and
@@ -46,9 +46,9 @@ Exit codes: 0 done, 2 unknown approval, or already decided, 3 no daemon is runni
 
 Examples:
   polypod approvals
-  polypod approvals show 0192f3a4
-  polypod approvals approve 0192f3a4
-  polypod approvals deny 0192f3a4 -m "Not on the main branch."
+  polypod approvals show 9f3a41c7
+  polypod approvals approve 9f3a41c7
+  polypod approvals deny 9f3a41c7 -m "Not on the main branch."
   polypod approvals --json | jq -r '.[].title'
   polypod approvals watch --json | jq -r 'select(.type == "asked") | .title'`,
   async run({ values, positionals: [action = 'list', ...words] }, context) {

@@ -6,7 +6,7 @@ import { indentedLines } from '../../output/indented-lines.ts';
 /** Renders a change of an approval: the change, the id, the session and who decided; for a new approval also the call. */
 export function newsLines(news: ApprovalNews, columns: number | undefined): string {
   const { id, name, session, tool, title } = news;
-  const where = name ?? session.slice(0, SHORT);
+  const where = name ?? session.slice(-SHORT);
   if (news.type === 'asked') {
     const call = indentedLines(callPreview(news, `polypod approvals show ${id}`), columns);
     return `${[`${'asked'.padEnd(WORD_WIDTH)} ${id}  ${sanitizeLine(`${where}  ${tool}`)}`, ...call].join('\n')}\n`;

@@ -1,10 +1,10 @@
-import { PolypodError } from '../../../base/index.ts';
+import { isPartOfId, PolypodError } from '../../../base/index.ts';
 import type { WaitingApproval } from '../../../daemon/index.ts';
 
-/** Finds an approval by id, id prefix, or the short form that HumanLayer's clients show. */
+/** Finds an approval by id, the beginning or end of it, or the short form that HumanLayer's clients show. */
 export function resolveApproval(waiting: readonly WaitingApproval[], word: string): WaitingApproval {
-  const start = word.toLowerCase().replace(/^local-/, '');
-  const [only, ...others] = start === '' ? [] : waiting.filter(({ id }) => id.startsWith(start));
+  const part = word.toLowerCase().replace(/^local-/, '');
+  const [only, ...others] = waiting.filter(({ id }) => isPartOfId(id, part));
   if (only === undefined)
     throw new PolypodError(
       'not-found',
@@ -14,6 +14,6 @@ export function resolveApproval(waiting: readonly WaitingApproval[], word: strin
   const ids = [only, ...others].map(({ id }) => id);
   throw new PolypodError(
     'bad-request',
-    `"${word}" matches ${ids.length} approvals: ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}. Use a longer id prefix.`,
+    `"${word}" matches ${ids.length} approvals: ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}. Use more characters of the id.`,
   );
 }

@@ -58,7 +58,7 @@ model that the provider rejects), or a call was denied because no one could appr
 Examples:
   polypod run "Fix the failing test"
   polypod run --mode read-only "What does this project do?"
-  polypod run --resume 0192f3a4 "Now the other one"
+  polypod run --resume 9f3a41c7 "Now the other one"
   polypod run --headless --max-turns 20 --json "Update the changelog" > events.jsonl`,
   async run({ values, positionals }, context) {
     const prompt = await promptFrom(positionals, context.stdin, 'polypod run "Fix the failing test"');

@@ -21,7 +21,7 @@ export const sessions = runnable({
   words: ['list', 'show', 'continue', 'interrupt', 'archive'],
   takes: 'sessions',
   details: `
-ID is an id, an id prefix or a name. list is the default and the same as polypod ls.
+ID is an id, the beginning or end of one, or a name. list is the default and the same as polypod ls.
 
 continue creates a new session with the conversation of ID, prints its id, and runs it in the daemon. The old session
 is not changed; if it is running, it is interrupted first. To continue in the same session, use polypod run --resume
@@ -32,9 +32,9 @@ Exit codes: 0 done, 2 unknown session, or no run to interrupt, 3 no daemon is ru
 Examples:
   polypod sessions
   polypod sessions show refactoring
-  polypod sessions continue 0192f3a4 "Now the documentation"
-  polypod sessions interrupt 0192f3a4
-  polypod sessions archive 0192f3a4 0192f3b7
+  polypod sessions continue 9f3a41c7 "Now the documentation"
+  polypod sessions interrupt 9f3a41c7
+  polypod sessions archive 9f3a41c7 c05d1e88
   polypod sessions show --json refactoring | jq '.[].totals.cost'`,
   async run({ values, positionals: [action = 'list', ...words] }, context) {
     const call = { dataPaths: dataPathsOf(values, context), words, isJson: values.json };

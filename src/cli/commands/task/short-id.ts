@@ -1,4 +1,4 @@
-import { PolypodError } from '../../../base/index.ts';
+import { isPartOfId, PolypodError } from '../../../base/index.ts';
 import type { TasksClient } from '../../../client/index.ts';
 import { shortIds } from '../../../setup/index.ts';
 
@@ -16,13 +16,13 @@ export async function findTask(client: TasksClient, word: string): Promise<strin
   if (!/^[0-9a-f]{6,25}$/.test(word)) return word;
   // A key that may not list tasks works only with complete ids; an invalid one is reported by the next request.
   const listed = await client.list({ limit: 1000 }).catch(() => []);
-  const found = listed.map(({ taskId }) => taskId).filter((id) => ownPart(id).startsWith(word));
+  const found = listed.map(({ taskId }) => taskId).filter((id) => isPartOfId(ownPart(id), word));
   const [only, other] = found;
   if (only === undefined) return word;
   if (other === undefined) return only;
   throw new PolypodError(
     'bad-request',
-    `${found.length} tasks begin with "${word}": type more of it; polypod task list shows them`,
+    `"${word}" matches ${found.length} tasks: use more characters of the id; polypod task list shows them`,
   );
 }
 

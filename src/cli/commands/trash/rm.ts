@@ -19,12 +19,12 @@ export const rm = runnable({
   },
   takes: 'sessions',
   details: `
-ID can be a unique id prefix. On a terminal, rm asks for confirmation. polypod trash restore ID restores a session.
+ID can be the beginning or end of an id. On a terminal, rm asks for confirmation. polypod trash restore ID restores a session.
 
 Exit codes: 0 moved, 1 not confirmed, 2 unknown session, or in use by another process.
 
 Examples:
-  polypod rm 0192f3a4
+  polypod rm 9f3a41c7
   polypod rm --yes refactoring`,
   async run({ values, positionals }, context) {
     if (positionals.length === 0)

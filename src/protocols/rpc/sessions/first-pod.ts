@@ -7,7 +7,7 @@ import { calledIn, fileIn, latestIn } from './session-directory.ts';
 
 /** The session that the command line selects. */
 export interface SessionSelection {
-  /** A path, an id or a prefix of an id. */
+  /** A path, an id, or the beginning or end of an id. */
   readonly resume?: string;
   readonly fork?: string;
   readonly isContinued?: boolean;

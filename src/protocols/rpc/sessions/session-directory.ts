@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { asPolypodError, PolypodError } from '../../../base/index.ts';
+import { asPolypodError, isPartOfId, PolypodError } from '../../../base/index.ts';
 import type { Host, Pod } from '../../../pod/index.ts';
 
 /** The path of a new session file in a directory, named as in pi and xcsh. */
@@ -27,7 +27,7 @@ export async function latestIn(directory: string, host: Host): Promise<Pod | und
 }
 
 /**
- * Finds the session whose id starts with a prefix: in a directory or, as in pi, in the sibling directories of other working directories.
+ * Finds the session by its id, or the beginning or end of it: in a directory or, as in pi, in the sibling directories of other working directories.
  */
 export async function calledIn(directory: string, word: string, host: Host): Promise<Pod | undefined> {
   const beside = await readdir(dirname(directory), { withFileTypes: true }).catch(() => []);
@@ -35,7 +35,7 @@ export async function calledIn(directory: string, word: string, host: Host): Pro
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(dirname(directory), name));
   for (const folder of [directory, ...others]) {
-    const found = (await sessionFilesIn(folder)).filter((file) => idIn(file).startsWith(word));
+    const found = (await sessionFilesIn(folder)).filter((file) => isPartOfId(idIn(file), word));
     const [file, ...more] = found;
     if (more.length > 0)
       throw new PolypodError(
