@@ -72,17 +72,31 @@ it('watch prints the complete call for people, also of a withdrawn approval', as
   );
 });
 
-it('watch exits with an error when the daemon ends', async () => {
-  const fixture = await cliFixture([call('bash', { command: 'node -e 1' })]);
+it('watch reconnects after a restart of the daemon, and repeats nothing', async () => {
+  const fixture = await cliFixture([
+    call('bash', { command: 'node -e 1' }),
+    call('bash', { command: 'node -e 2' }),
+    textAnswer('Done.'),
+  ]);
   await fixture.serve();
   const watching = watch(fixture);
-  const { id } = await asking(fixture, 'Mine');
-  await watching.waitForOutput(id);
+  const first = await asking(fixture, 'First');
+  await watching.waitForOutput(first.id);
   await fixture.polypod('stop');
-  expect(await watching.finished).toMatchObject({
-    code: 3,
-    stderr: expect.stringContaining('the daemon closed the connection'),
-  });
+  await watching.waitForOutput('polypod: the connection is lost: reconnecting');
+  await fixture.serve();
+  await watching.waitForOutput('polypod: reconnected');
+  const second = await asking(fixture, 'Second');
+  await watching.waitForOutput(second.id);
+  await fixture.polypod('approvals', 'deny', first.id, '-m', 'No.');
+  await watching.waitForOutput('denied');
+  watching.child.kill('SIGINT');
+  const { code, stdout } = await watching.finished;
+  expect(code).toBe(0);
+  const changes = stdout
+    .split('\n')
+    .flatMap((line) => /^(asked|denied) +(\S+)/.exec(line)?.slice(1, 3).join(' ') ?? []);
+  expect(changes).toEqual([`asked ${first.id}`, `asked ${second.id}`, `denied ${first.id}`]);
 });
 
 it.each([

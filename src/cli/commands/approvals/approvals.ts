@@ -1,10 +1,12 @@
 import type { Decision } from '../../../pod/index.ts';
 import { arrayOf, PolypodError, withoutUndefined } from '../../../base/index.ts';
 import type { ControlLink } from '../../../control/index.ts';
-import type { ApprovalNews, WaitingApproval } from '../../../daemon/index.ts';
+import type { WaitingApproval } from '../../../daemon/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 import { callLines } from '../../output/call-lines.ts';
 import { approvalList } from './approval-list.ts';
 import { resolveApproval } from './resolve-approval.ts';
+import { watchNews } from './watch-news.ts';
 import { newsLines } from './news-lines.ts';
 import { approvalDetails } from './approval-details.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
@@ -40,7 +42,8 @@ approve prints them before it approves. In JSON, arguments is the text that the 
 process other than the daemon has the session open.
 
 watch prints the pending approvals, then each new approval and each decision with its author, until interrupted. Its
-JSON lines have the type asked or settled.
+JSON lines have the type asked or settled. If the connection is lost, it reconnects for up to ten minutes, and prints
+on stderr which approvals were settled in the meantime.
 
 Exit codes: 0 done, 2 unknown approval, or already decided, 3 no daemon is running, or the connection was lost.
 
@@ -58,9 +61,10 @@ Examples:
     if (action === 'show') refuseNone(action, words);
     else if (decision === undefined && words.length > 0)
       throw new PolypodError('bad-request', `${action} takes no argument, not "${words.join(' ')}"`);
-    const link = await requireDaemon(dataPathsOf(values, context));
+    const dataPaths = dataPathsOf(values, context);
+    const link = await requireDaemon(dataPaths);
     try {
-      if (action === 'watch') await watch(link, values.json, context);
+      if (action === 'watch') await watch(link, dataPaths, values.json, context);
       else if (action === 'show') show(await waitingIn(link), words, values.json, context);
       else if (decision === undefined) list(await waitingIn(link), values.json, context);
       else await decide(link, { words, decision, isJson: values.json }, context);
@@ -124,10 +128,22 @@ function show(
 }
 
 /** With --json, prints every field; otherwise, what a person needs to decide. */
-async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: CommandContext): Promise<void> {
-  for await (const watched of link.stream('watch-approvals', {}, signal)) {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
-    const news = watched as unknown as ApprovalNews;
+async function watch(
+  link: ControlLink,
+  dataPaths: DataPaths,
+  isJson: boolean,
+  { stdout, stderr, signal }: CommandContext,
+): Promise<void> {
+  const options = {
+    dataPaths,
+    signal,
+    onConnection: (state: 'lost' | 'restored') =>
+      void stderr.write(
+        state === 'lost' ? 'polypod: the connection is lost: reconnecting\n' : 'polypod: reconnected\n',
+      ),
+    onMissed: (id: string) => void stderr.write(`polypod: ${id} was settled in the meantime\n`),
+  };
+  for await (const news of watchNews(link, options)) {
     stdout.write(isJson ? `${JSON.stringify(news)}\n` : newsLines(news, stdout.columns));
   }
 }
