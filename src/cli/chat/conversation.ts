@@ -1,4 +1,4 @@
-import { messageOf, PolypodError } from '../../base/index.ts';
+import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
 import type { PodCommand, Receipt, WatchItem } from '../../pod/index.ts';
 import { type PodLocation, reconnectingWatch } from '../hosting/index.ts';
@@ -126,17 +126,18 @@ export class ChatConversation {
       }
     onPrints(prints);
     onView(this.#view);
-    const isSet = watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'settings');
-    if (isSet && this.#view.contextWindow === undefined) void this.#learnWindow();
+    const types = new Set(watched.type === 'events' ? watched.batch.events.map(({ type }) => type) : []);
+    const isWindowUnknown = types.has('settings') && this.#view.contextWindow === undefined;
+    if (isWindowUnknown || types.has('compaction-end')) void this.#learnStats();
   }
 
-  /** Events do not contain the context window of a newly selected model. */
-  async #learnWindow(): Promise<void> {
+  /** Events do not contain the context window of a newly selected model, and the cost of a compaction. */
+  async #learnStats(): Promise<void> {
     // Without it, only the status line shows less.
     const snapshot = await snapshotOf(this.#pod).catch(() => undefined);
-    const contextWindow = snapshot?.stats.contextWindow;
-    if (contextWindow === undefined) return;
-    this.#show({ contextWindow });
+    if (snapshot === undefined) return;
+    const { contextWindow, totals } = snapshot.stats;
+    this.#show({ totals, ...withoutUndefined({ contextWindow }) });
   }
 
   #show(change: Partial<View>): void {

@@ -1,6 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import { shortIds } from '../../setup/index.ts';
 import { Layout, type Row, searched, sessionsIn } from '../../pod/sessions.ts';
+import { dollars } from '../output/dollars.ts';
 import { relativeTime } from '../output/relative-time.ts';
 import { EXIT, runnable, type CommandContext } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
@@ -33,6 +34,7 @@ export const ls = runnable({
   },
   details: `
 This command reads the catalogue and needs no daemon. Other commands accept the displayed part of an id.
+A terminal with fewer than 120 columns shows fewer of them; --json prints all fields.
 States: idle, running, waiting (for an approval), paused, interrupted (its process ended during a run).
 
 Examples:
@@ -78,30 +80,83 @@ export async function withActualStates(rows: readonly Row[], layout: Layout): Pr
   });
 }
 
-const HEADINGS = ['id', 'name', 'state', 'age', 'cost', 'asked', 'directory', 'about'];
-/** Columns of numbers are right-aligned. */
-const RIGHT = new Set([3, 4, 5]);
+/** A column of the list. */
+interface Column {
+  readonly heading: string;
+  /** The width of the terminal from which on it is shown. */
+  readonly from: number;
+  readonly isRight?: true;
+  readonly cell: (row: ListedRow, shown: Shown) => string;
+}
+
+interface Shown {
+  readonly ids: ReadonlyMap<string, string>;
+  readonly now: Date;
+  readonly home: string;
+  /** Whether there is a column for the name. */
+  readonly hasNames: boolean;
+}
+
 const NAME_WIDTH = 24;
 const DIRECTORY_WIDTH = 30;
+/** From this width on, names and directories have their own columns. */
+const WIDE = 120;
+/** Below this width, a list shows only which sessions there are and their states. */
+const NARROW = 60;
 
+const COLUMNS: readonly Column[] = [
+  { heading: 'id', from: 0, cell: ({ id }, { ids }) => ids.get(id) ?? id },
+  { heading: 'name', from: WIDE, cell: ({ name = '' }) => fitWidth(sanitizeLine(name), NAME_WIDTH) },
+  {
+    heading: 'state',
+    from: 0,
+    cell: ({ state, archived }) => (archived ? `${state}, archived` : state),
+  },
+  {
+    heading: 'age',
+    from: NARROW,
+    isRight: true,
+    cell: ({ updatedAt }, { now }) => relativeTime(updatedAt, now),
+  },
+  {
+    heading: 'cost',
+    from: NARROW,
+    isRight: true,
+    cell: ({ totals: { cost } }) => (cost === undefined ? '' : dollars(cost)),
+  },
+  {
+    heading: 'asked',
+    from: WIDE,
+    isRight: true,
+    cell: ({ approvals }) => (approvals.length === 0 ? '' : String(approvals.length)),
+  },
+  {
+    heading: 'directory',
+    from: WIDE,
+    cell: ({ cwd }, { home }) =>
+      fitWidthEnd(
+        sanitizeLine(cwd.startsWith(`${home}/`) ? `~${cwd.slice(home.length)}` : cwd),
+        DIRECTORY_WIDTH,
+      ),
+  },
+  {
+    heading: 'about',
+    from: 0,
+    cell: ({ name, firstPrompt = '' }, { hasNames }) =>
+      hasNames || name === undefined ? firstPrompt : `${name}${firstPrompt === '' ? '' : `: ${firstPrompt}`}`,
+  },
+];
+
+/** A narrow terminal shows fewer columns, so that there is space for what a session is about. */
 function listed(
   rows: readonly ListedRow[],
   ids: ReadonlyMap<string, string>,
-  { stdout, home }: CommandContext,
+  { stdout: { columns }, home }: CommandContext,
 ): string {
-  const now = new Date();
-  const cells = rows.map((row) => [
-    ids.get(row.id) ?? row.id,
-    fitWidth(sanitizeLine(row.name ?? ''), NAME_WIDTH),
-    row.archived ? `${row.state}, archived` : row.state,
-    relativeTime(row.updatedAt, now),
-    row.totals.cost === undefined ? '' : `$${row.totals.cost.toFixed(2)}`,
-    row.approvals.length === 0 ? '' : String(row.approvals.length),
-    fitWidthEnd(
-      sanitizeLine(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd),
-      DIRECTORY_WIDTH,
-    ),
-    row.firstPrompt ?? '',
-  ]);
-  return table([HEADINGS, ...cells], { right: RIGHT, columns: stdout.columns });
+  const width = columns ?? Number.POSITIVE_INFINITY;
+  const visible = COLUMNS.filter(({ from }) => width >= from);
+  const shown: Shown = { ids, now: new Date(), home, hasNames: width >= WIDE };
+  const cells = rows.map((row) => visible.map(({ cell }) => cell(row, shown)));
+  const right = new Set(visible.flatMap(({ isRight }, at) => (isRight === true ? [at] : [])));
+  return table([visible.map(({ heading }) => heading), ...cells], { right, columns });
 }

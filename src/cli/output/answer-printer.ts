@@ -8,6 +8,7 @@ import {
   type StopReason,
   type Usage,
 } from '../../llm/index.ts';
+import { dollars } from './dollars.ts';
 import type { CommandContext } from '../command.ts';
 import { explainShortfall, type Shortfall, shortfallOf } from './shortfall.ts';
 import {
@@ -146,7 +147,7 @@ function figures(usage: Usage, model: Model): string {
     `${model.account}/${model.id}`,
     `${usage.inputTokens ?? '?'} tokens in`,
     `${usage.outputTokens ?? '?'} out`,
-    ...(cost === undefined ? [] : [`$${cost.toFixed(cost < 0.01 ? 5 : 3)}`]),
+    ...(cost === undefined ? [] : [dollars(cost)]),
   ];
   return parts.join(' · ');
 }

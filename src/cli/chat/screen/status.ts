@@ -1,3 +1,4 @@
+import { dollars } from '../../output/dollars.ts';
 import { displayWidth } from '../../../terminal/index.ts';
 import type { View } from '../view/view.ts';
 
@@ -42,10 +43,6 @@ function figures({ contextTokens, contextWindow, totals }: View, length: Length)
   const context = length === 'full' ? full : (share ?? tokens);
   const cost = totals.cost === undefined || totals.cost === 0 ? [] : [dollars(totals.cost)];
   return [...(contextTokens === 0 ? [] : [context]), ...cost].join(' · ');
-}
-
-export function dollars(amount: number): string {
-  return `$${amount.toFixed(amount < 0.1 ? 4 : 2)}`;
 }
 
 /** Formats a count: 950, 1.2k, 34k, 1.2M. */

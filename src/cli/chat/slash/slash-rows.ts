@@ -1,7 +1,8 @@
 import { shortIds } from '../../../setup/index.ts';
+import { dollars } from '../../output/dollars.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import type { PodLocation } from '../../hosting/index.ts';
-import { dollars, compactCount } from '../screen/status.ts';
+import { compactCount } from '../screen/status.ts';
 import type { View } from '../view/view.ts';
 
 /** Earlier prompts with the numbers that `/branch` accepts. */

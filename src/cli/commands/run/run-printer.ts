@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { dollars } from '../../output/dollars.ts';
 import type { PodFact } from '../../../pod/index.ts';
 import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
 import type { CommandContext } from '../../command.ts';
@@ -223,7 +224,7 @@ function figures(totals: Totals): string {
     `${totals.toolCalls} ${totals.toolCalls === 1 ? 'call' : 'calls'}`,
     `${totals.inputTokens} tokens in`,
     `${totals.outputTokens} out`,
-    ...(totals.cost === undefined || totals.cost === 0 ? [] : [`$${totals.cost.toFixed(4)}`]),
+    ...(totals.cost === undefined || totals.cost === 0 ? [] : [dollars(totals.cost)]),
   ];
   return parts.join(' · ');
 }

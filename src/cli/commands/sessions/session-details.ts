@@ -1,3 +1,4 @@
+import { dollars } from '../../output/dollars.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import { callLines } from '../../output/call-lines.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
@@ -54,6 +55,6 @@ function lastRunOf({ lastRun }: ShownSession): string | undefined {
 }
 
 function usedIn({ turns, inputTokens, outputTokens, cost }: ShownSession['totals']): string {
-  const price = cost === undefined ? '' : `, $${cost.toFixed(2)}`;
+  const price = cost === undefined ? '' : `, ${dollars(cost)}`;
   return `${turns === 1 ? '1 turn' : `${turns} turns`}, ${inputTokens} tokens read, ${outputTokens} written${price}`;
 }
