@@ -54,7 +54,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
  * left; those between two `|` do not import each other.
  */
 const ORDER: Readonly<Record<string, string>> = {
-  'src/base': 'glob json-schema',
+  'src/base': 'glob text | json-schema',
   'src/cli': 'args output | hosting | chat rpc | commands',
   'src/cli/chat': 'view | screen | slash',
   'src/cli/commands': 'agent approvals completion config log run sessions trash | task',

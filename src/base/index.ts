@@ -1,8 +1,8 @@
 /** Code that knows nothing about agents: errors, lenient and strict JSON parsing, redaction, logging. */
 export { type AgentCommand, agentCommands, CALL_MARK_VARIABLE } from './agent-commands.ts';
 export { derivedAbort, onAbort } from './abort.ts';
-export { ellipsize, truncateText } from './truncate-text.ts';
-export { truncateErrorMessage } from './truncate-error-message.ts';
+export { ellipsize, truncateText } from './text/truncate-text.ts';
+export { truncateErrorMessage } from './text/truncate-error-message.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
   arrayOf,
@@ -31,9 +31,9 @@ export {
 } from './glob/glob.ts';
 export { lastResult } from './last-result.ts';
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, createLog } from './log.ts';
-export { nearestMatch } from './nearest-match.ts';
+export { nearestMatch } from './text/nearest-match.ts';
 export { isPartOfId } from './part-of-id.ts';
-export { isPrintableLine } from './printable-line.ts';
+export { isPrintableLine } from './text/printable-line.ts';
 export { isReaderTooSlow, ReaderTooSlowError } from './reader-too-slow-error.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from './json.ts';
-import { nearestMatch } from './nearest-match.ts';
-import { ellipsize } from './truncate-text.ts';
+import { nearestMatch } from './text/nearest-match.ts';
+import { ellipsize } from './text/truncate-text.ts';
 
 /** The path to a value from the root: object keys and list indexes. */
 export type Path = readonly (string | number)[];

@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { prepareSchema, unresolvedReference } from './prepare-schema.ts';
-import { ellipsize } from '../truncate-text.ts';
+import { ellipsize } from '../text/truncate-text.ts';
 import { fieldProblems, type ValidationError } from './problem-text.ts';
 import { askThread, type ThreadAnswer, type ThreadRequest, TIME_LIMIT_MS } from './validator-thread.ts';
 

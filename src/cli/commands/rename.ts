@@ -21,13 +21,14 @@ export const rename = runnable({
   },
   takes: 'sessions',
   details: `
-ID can be a unique id prefix. The new name can contain spaces if it is quoted; another session must not have it. If the
-daemon or another process has the session open, that process renames it, and its clients receive the change as an event.
+ID can be the beginning or end of an id. The new name can contain spaces if it is quoted; another session must not
+have it. If the daemon or another process has the session open, that process renames it, and its clients receive the
+change as an event.
 
 Exit codes: 0 renamed, 2 unknown session, or the name is in use or invalid.
 
 Examples:
-  polypod rename 0192f3a4 refactoring
+  polypod rename 9f3a41c7 refactoring
   polypod rename refactoring "refactoring, second part"`,
   async run({ values, positionals: [word, name, ...more] }, context) {
     if (word === undefined || name === undefined)

@@ -22,14 +22,14 @@ export const trash = runnable({
   takes: { restore: 'trash' },
   details: `
 polypod rm moves sessions to the trash. They are deleted 30 days later, when a process that hosts agents starts. list is
-the default. restore brings a session back with its conversation, name and settings; ID can be a unique id prefix. It
-refuses a session whose name another session uses by now: rename one of them first (polypod rename).
+the default. restore brings a session back with its conversation, name and settings; ID can be the beginning or end of
+an id. It refuses a session whose name another session uses by now: rename one of them first (polypod rename).
 
 Exit codes: 0 done, 2 unknown session, or its name is in use.
 
 Examples:
   polypod trash
-  polypod trash restore 0192f3a4
+  polypod trash restore 9f3a41c7
   polypod trash restore refactoring`,
   async run({ values, positionals: [action = 'list', ...words] }, context) {
     const dataPaths = dataPathsOf(values, context);
