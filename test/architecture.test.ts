@@ -38,7 +38,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   reminders: ['base', 'pod'],
   delegation: ['base', 'pod'],
   protocols: ['base', 'wire', 'audit', 'pod', 'reminders', 'delegation'],
-  client: ['base', 'wire'],
+  // Of protocols only the message types of the Pod Protocol, as LIGHT_ENTRIES names them.
+  client: ['base', 'wire', 'protocols'],
   sim: ['base', 'wire', 'llm'],
   registry: ['base', 'llm', 'protocols', 'tools', 'sim'],
   terminal: ['base'],
@@ -81,7 +82,7 @@ const ORDER: Readonly<Record<string, string>> = {
 };
 
 /** Second entry points of a folder, for callers that need only a part of it: `polypod ls` needs no worker. */
-const LIGHT_ENTRIES = ['src/pod/sessions.ts'];
+const LIGHT_ENTRIES = ['src/pod/sessions.ts', 'src/protocols/pod/wire.ts'];
 
 /** A folder with more files than this holds more than one concept. */
 const MOST_FILES = 22;

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { startSim } from '../src/sim/index.ts';
+import { cliFixture } from './cli/daemon.ts';
 import { temporaryDirectory } from './cli/polypod.ts';
 
 const PAGES = [
@@ -85,6 +86,19 @@ describe('the examples run', () => {
     expect(output).toMatch(/^\d+: ls done\n(?:.*\n)*first is idle\n$/);
   });
 
+  it('pod: a program gives its agent a tool, which the policy allows', async () => {
+    const output = await run(blockNamed('docs/pod.md', 'pod-tool'), { HOME: temporaryDirectory() });
+    expect(output).toBe('done Oslo: sunny\n');
+  });
+
+  it('Pod Protocol: a program opens a pod of the daemon by its name', async () => {
+    const { env, serve, polypod } = await cliFixture([{ parts: [{ text: 'Paris.' }] }]);
+    await serve();
+    await polypod('new', '-n', 'demo', '-m', 'anthropic/x');
+    expect(await run(blockNamed('docs/protocols/pod.md', 'pod-client'), env)).toBe('Paris.');
+    await polypod('stop');
+  });
+
   it('Pod Protocol: a program registers a function as a client of its pod', async () => {
     const program = blockNamed('docs/protocols/pod.md', 'pod-listener');
     const output = await run(program, { HOME: temporaryDirectory() });
@@ -94,7 +108,9 @@ describe('the examples run', () => {
   it.each([
     ['README.md', 'readme-stream'],
     ['docs/pod.md', 'pod-host'],
+    ['docs/pod.md', 'pod-tool'],
     ['docs/protocols/pod.md', 'pod-listener'],
+    ['docs/protocols/pod.md', 'pod-client'],
     ['docs/worker.md', 'worker-run'],
     ['docs/simulator.md', 'simulator-script'],
   ])('%s: the example compiles', async (page, name) => {

@@ -1,6 +1,6 @@
 /** Clients for a pod's socket and for the tasks API, which reconnect and resume streams. */
 export { type Backoff, DEFAULT_BACKOFF } from '../wire/index.ts';
-export type { PodLine } from './line.ts';
+export type { PodLine, PodReply } from './line.ts';
 export { PodClient, type PodClientOptions, type RunOptions } from './pod-client.ts';
 export {
   type TaskApproval,

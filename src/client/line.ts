@@ -9,9 +9,23 @@ import {
   tryParse,
   withoutUndefined,
 } from '../base/index.ts';
+import type { WireEvents } from '../protocols/pod/wire.ts';
 
-/** A line from a pod. The events are described in docs/protocols/pod.md. */
-export interface PodLine {
+/**
+ * An event of a pod, described in docs/protocols/pod.md: `event` determines the type of `data`. A newer pod can send other events, so
+ * ignore those that you do not know.
+ */
+export type PodLine<K extends keyof WireEvents = keyof WireEvents> = {
+  [E in K]: {
+    readonly event: E;
+    readonly data: WireEvents[E];
+    /** The number of the last pod event that the line covers. */
+    readonly seq?: number;
+  };
+}[K];
+
+/** A line from a pod before its event is known, and the response to a call. */
+export interface PodReply {
   readonly event: string;
   readonly data: JsonObject;
   /** The number of the last pod event that the line covers; responses have none. */
@@ -24,7 +38,7 @@ export interface PodLine {
 export const REFUSED_EVENT = 'refused';
 
 /** Returns undefined if the line is not an event. */
-export function parseLine(text: string): PodLine | undefined {
+export function parseLine(text: string): PodReply | undefined {
   const value = tryParse(text);
   if (!isObject(value)) return undefined;
   const { event, data } = isObject(value.error) ? { event: REFUSED_EVENT, data: value.error } : value;
@@ -39,7 +53,7 @@ export function parseLine(text: string): PodLine | undefined {
 }
 
 /** Converts an error line to a PolypodError. */
-export function lineError({ data }: PodLine): PolypodError {
+export function lineError({ data }: PodReply): PolypodError {
   const code = stringOf(data.code);
   return new PolypodError(CODES[code] ?? 'internal', stringOf(data.message) || 'the pod sent no reason');
 }

@@ -1,9 +1,9 @@
 import { type JsonObject, type PolypodError, uuidv7, withoutUndefined } from '../base/index.ts';
-import { lineError, type PodLine } from './line.ts';
+import { lineError, type PodReply } from './line.ts';
 
 interface Call {
   readonly line: string;
-  readonly resolve: (response: PodLine) => void;
+  readonly resolve: (response: PodReply) => void;
   readonly reject: (error: PolypodError) => void;
 }
 
@@ -17,7 +17,7 @@ export class PendingCalls {
     return [...this.#open.values()].map(({ line }) => line);
   }
 
-  start(method: string, params: JsonObject | undefined, send: (line: string) => void): Promise<PodLine> {
+  start(method: string, params: JsonObject | undefined, send: (line: string) => void): Promise<PodReply> {
     const requestId = `call-${(this.#count += 1)}`;
     const line = JSON.stringify({
       method,
@@ -32,7 +32,7 @@ export class PendingCalls {
   }
 
   /** Settles the call that the line responds to; returns false if there is none. */
-  settle(response: PodLine): boolean {
+  settle(response: PodReply): boolean {
     const call = response.requestId === undefined ? undefined : this.#open.get(response.requestId);
     if (call === undefined || response.requestId === undefined) return false;
     this.#open.delete(response.requestId);

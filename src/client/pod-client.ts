@@ -1,24 +1,31 @@
 import type { Decision } from './decision.ts';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import {
   asPolypodError,
+  DAEMON_SOCKET,
+  dataDirectoryFrom,
   type JsonObject,
   onAbort,
   PolypodError,
+  socketDirectory,
   stringOf,
   withoutUndefined,
 } from '../base/index.ts';
 import { type Backoff, connectUnix, DEFAULT_BACKOFF, LineReader, reconnectingStream } from '../wire/index.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { EventQueue } from './event-queue.ts';
-import { lineError, type PodLine, parseLine, REFUSED_EVENT } from './line.ts';
+import type { WireItem, WireStatus } from '../protocols/pod/wire.ts';
+import { lineError, type PodLine, type PodReply, parseLine, REFUSED_EVENT } from './line.ts';
 import { ResumePoint } from './resume-point.ts';
 
 export interface PodClientOptions {
-  /** The pod's socket, or the daemon's. */
-  readonly path: string;
+  /** The pod's socket, or the daemon's; without it, `env` determines the daemon's. */
+  readonly path?: string;
   /** With the daemon's socket: which pod, by id or name. */
   readonly pod?: string;
+  /** The environment that determines the daemon's socket, as for the `polypod` command: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** The last event number that was received, to resume after; without it, the first line is a snapshot. */
   readonly after?: number;
   /** The client's name, which other clients see. */
@@ -47,6 +54,7 @@ const QUEUE_CAPACITY = 1_000;
  */
 export class PodClient {
   readonly #options: PodClientOptions;
+  readonly #path: string;
   readonly #resumePoint: ResumePoint;
   readonly #calls = new PendingCalls();
   readonly #queue = new EventQueue<PodLine>(QUEUE_CAPACITY);
@@ -62,16 +70,21 @@ export class PodClient {
 
   /** Resolves when it is connected; rejects if the socket does not accept connections. */
   static async open(options: PodClientOptions): Promise<PodClient> {
-    const socket = await connectUnix(options.path);
+    const path = options.path ?? daemonSocket(options);
+    const socket = await connectUnix(path);
     if (socket === undefined)
-      throw new PolypodError('not-found', `cannot connect to ${options.path}: start the pod or the daemon`);
-    const client = new PodClient(options);
+      throw new PolypodError(
+        'not-found',
+        `cannot connect to ${path}: start the daemon with polypod serve, or give the path of a pod's socket`,
+      );
+    const client = new PodClient(options, path);
     client.#done = client.#keepConnected(socket);
     return client;
   }
 
-  private constructor(options: PodClientOptions) {
+  private constructor(options: PodClientOptions, path: string) {
     this.#options = options;
+    this.#path = path;
     this.#resumePoint = new ResumePoint(options.after);
     if (options.signal !== undefined) onAbort(options.signal, () => void this.close());
   }
@@ -87,7 +100,7 @@ export class PodClient {
   }
 
   /** Calls a method. Resolves with the response; rejects with its error. */
-  call(method: string, params?: JsonObject): Promise<PodLine> {
+  call(method: string, params?: JsonObject): Promise<PodReply> {
     if (this.#closing.signal.aborted) return Promise.reject(closedError());
     return this.#calls.start(method, params, (line) => {
       if (this.#socket?.writable === true) this.#socket.write(`${line}\n`);
@@ -120,13 +133,15 @@ export class PodClient {
     await this.call('decide', { approval_id: approvalId, decision, ...more });
   }
 
-  async status(): Promise<JsonObject> {
-    return (await this.call('get_status')).data;
+  async status(): Promise<WireStatus> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the protocol determines the fields
+    return (await this.call('get_status')).data as unknown as WireStatus;
   }
 
-  async history(): Promise<readonly unknown[]> {
+  async history(): Promise<readonly WireItem[]> {
     const { items } = (await this.call('get_history')).data;
-    return Array.isArray(items) ? items : [];
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the protocol determines the fields
+    return Array.isArray(items) ? (items as readonly WireItem[]) : [];
   }
 
   /** Closes the connection. A run continues. */
@@ -136,12 +151,8 @@ export class PodClient {
   }
 
   async #keepConnected(first: Socket): Promise<void> {
-    const {
-      path,
-      backoff = DEFAULT_BACKOFF,
-      attempts = Number.POSITIVE_INFINITY,
-      onConnection,
-    } = this.#options;
+    const path = this.#path;
+    const { backoff = DEFAULT_BACKOFF, attempts = Number.POSITIVE_INFINITY, onConnection } = this.#options;
     let next: Socket | undefined = first;
     const updates = reconnectingStream<readonly PodLine[], number>({
       position: this.#resumePoint,
@@ -228,7 +239,9 @@ export class PodClient {
       else if (line.event === 'error') this.#reason = lineError(line);
       return [];
     }
-    return this.#calls.settle(line) || line.event === 'subscribed' ? [] : [line];
+    if (this.#calls.settle(line) || line.event === 'subscribed') return [];
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the protocol determines the fields of each event
+    return [line as unknown as PodLine];
   }
 
   #firstLines(after: number | undefined): readonly string[] {
@@ -248,6 +261,16 @@ export class PodClient {
     this.#calls.fail(error ?? closedError());
     this.#queue.end(error);
   }
+}
+
+/** The socket of the daemon, which finds the pod by its name. */
+function daemonSocket({ pod, env }: PodClientOptions): string {
+  if (pod === undefined || env === undefined)
+    throw new PolypodError(
+      'bad-request',
+      'the pod or the environment is missing: open({ pod: NAME, env }), or open({ path: SOCKET })',
+    );
+  return join(socketDirectory(env, dataDirectoryFrom(env)), DAEMON_SOCKET);
 }
 
 const SUBSCRIBE = 'subscribe';

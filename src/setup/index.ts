@@ -1,4 +1,5 @@
 /** The local setup: file paths, the user's configuration, and the available models and agents. */
+import type { shape } from '../base/index.ts';
 import type { OfferedModel, OpenAgent } from '../pod/index.ts';
 import type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 import type { Config, LoadedConfig } from './config/index.ts';
@@ -51,6 +52,12 @@ export async function removeRules(
 
 export async function readConfig(dataPaths: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {
   return (await import('./config/read-config.ts')).readConfig(dataPaths);
+}
+
+/** Parses and validates YAML or JSON. Throws one error with the line of every problem. */
+export async function readYaml<T>(text: string, file: string, expected: shape.Shape<T>): Promise<T> {
+  const { parseYaml, readShape } = await import('./config/yaml.ts');
+  return readShape(parseYaml(text, file), expected);
 }
 
 /** The commented configuration that `polypod config init` writes. */

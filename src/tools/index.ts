@@ -1,4 +1,5 @@
 /** The tools of an agent, one file each, and the policy that decides whether a call may run. */
+export { shape } from '../base/index.ts';
 export {
   type Access,
   defineTool,
@@ -14,6 +15,7 @@ export {
   type Tool,
   type ToolOutput,
   type ToolContext,
+  type ToolParts,
   textOutput,
 } from './tool.ts';
 export { builtinTools } from './builtin-tools.ts';

@@ -61,13 +61,14 @@ describe('a client', () => {
     const approvalRequest = (await until(events, ({ event }) => event === 'approval_request')).at(-1);
     await client.steer('Or not.');
     await client.pause();
-    await client.decide(String(approvalRequest?.data.approval_id), 'deny', { comment: 'no' });
-    await until(events, ({ data }) => data.detail === 'paused');
+    if (approvalRequest?.event !== 'approval_request') throw new Error('no approval was requested');
+    await client.decide(approvalRequest.data.approval_id, 'deny', { comment: 'no' });
+    await until(events, (line) => line.event === 'status' && line.data.detail === 'paused');
     await client.resume();
     const rest = await until(events, isIdle);
-    expect(rest.find(({ event }) => event === 'tool_result')?.data.output).toBe(
-      'client denied this call: no',
-    );
+    expect(rest.find(({ event }) => event === 'tool_result')?.data).toMatchObject({
+      output: 'client denied this call: no',
+    });
     await expect(client.cancel()).rejects.toMatchObject({
       code: 'conflict',
       message: 'there is no run to cancel',
@@ -167,8 +168,8 @@ describe('a client', () => {
     expect(losses.filter((state) => state === 'lost').length).toBeGreaterThan(3);
     const observer = await opened({ path, after: 1 });
     expect(lines).toEqual(await until(observer.events(), isIdle));
-    expect(lines.filter(({ event }) => event === 'run_start').map(({ data }) => data.run_id)).toEqual([
-      runId,
+    expect(lines.filter(({ event }) => event === 'run_start').map(({ data }) => data)).toMatchObject([
+      { run_id: runId },
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import { DIRECTIVE_KEYS, FAULT_KINDS, SCRIPT_FILE, type ScriptFile, startSim } from '../../sim/index.ts';
+import { readYaml } from '../../setup/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { LISTEN } from '../args/listen-options.ts';
@@ -74,6 +75,5 @@ async function readScript(file: string): Promise<ScriptFile> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw new PolypodError('not-found', `cannot read the script: ${messageOf(thrown)}`, { cause: thrown });
   });
-  const { parseYaml, readShape } = await import('../../setup/config/index.ts');
-  return readShape(parseYaml(text, file), SCRIPT_FILE);
+  return readYaml(text, file, SCRIPT_FILE);
 }

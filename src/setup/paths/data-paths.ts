@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { Environment } from '../../llm/index.ts';
+import { DAEMON_SOCKET, dataDirectoryFrom, homeFrom, socketDirectory } from '../../base/index.ts';
 
 /** The locations of Polypod's files on this machine. */
 export interface DataPaths {
@@ -23,7 +22,7 @@ export interface DataPaths {
 
 /** The daemon's control socket. */
 export function controlSocket({ runtimeDirectory }: Pick<DataPaths, 'runtimeDirectory'>): string {
-  return join(runtimeDirectory, 'daemon.sock');
+  return join(runtimeDirectory, DAEMON_SOCKET);
 }
 
 /** The directory of the control sockets of commands that host their pods themselves. */
@@ -69,14 +68,12 @@ export function dataPathsFrom(
   env: Environment,
   overrides: { readonly dataDirectory?: string | undefined } = {},
 ): DataPaths {
-  const home = nonEmpty(env.HOME) ?? homedir();
+  const home = homeFrom(env);
   const base = (variable: string, ...fallback: string[]) =>
     join(absolute(env[variable]) ?? join(home, ...fallback), 'polypod');
   const configFile = nonEmpty(env.POLYPOD_CONFIG) ?? join(base('XDG_CONFIG_HOME', '.config'), 'config.yaml');
   const cacheDirectory = base('XDG_CACHE_HOME', '.cache');
-  const defaultDirectory = base('XDG_DATA_HOME', '.local', 'share');
-  const requested = nonEmpty(overrides.dataDirectory) ?? nonEmpty(env.POLYPOD_DATA_DIR);
-  const dataDirectory = requested === undefined ? defaultDirectory : resolve(requested);
+  const dataDirectory = dataDirectoryFrom(env, overrides.dataDirectory);
   return {
     home,
     configFile,
@@ -85,19 +82,8 @@ export function dataPathsFrom(
     refreshedModelsFile: join(cacheDirectory, 'models.json'),
     dataDirectory,
     cacheDirectory,
-    runtimeDirectory: runtimeDirectory(env, home, dataDirectory),
+    runtimeDirectory: socketDirectory(env, dataDirectory),
   };
-}
-
-/** The system limits the length of socket paths, so the data directory, which may be deep, is only used as a last resort. */
-function runtimeDirectory(env: Environment, home: string, dataDirectory: string): string {
-  const overrides = nonEmpty(env.POLYPOD_RUNTIME_DIR);
-  if (overrides !== undefined) return resolve(overrides);
-  const base = absolute(env.XDG_RUNTIME_DIR);
-  if (base === undefined) return join(dataDirectory, 'run');
-  if (dataDirectory === join(home, '.local', 'share', 'polypod')) return join(base, 'polypod');
-  // Every data directory has its own daemon and sockets.
-  return join(base, `polypod-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 12)}`);
 }
 
 /** Relative paths are ignored, as the specification requires. */

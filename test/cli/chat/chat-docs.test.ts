@@ -74,7 +74,7 @@ describe.runIf(hasTmux)('the screens in docs/chat.md match the program', () => {
     await pane.see(has('? bash wants to run'));
     for await (const { event, data } of bob.events())
       if (event === 'approval_request') {
-        await bob.decide(String(data.approval_id), 'approve');
+        await bob.decide(data.approval_id, 'approve');
         break;
       }
     await pane.see(has('It is a recent one.'));

@@ -151,7 +151,7 @@ class Watcher {
   async run(): Promise<void> {
     const runId = await this.client.run(PROMPT);
     const isOver = ({ event, data }: PodLine) => event === 'run_end' && data.run_id === runId;
-    await this.#until(() => this.lines.slice(-2).some(isOver) && this.lines.at(-1)?.data.state === 'idle');
+    await this.#until(() => this.lines.slice(-2).some(isOver) && isIdle(this.lines.at(-1)));
   }
 
   async #until(holds: () => boolean): Promise<void> {
@@ -230,4 +230,8 @@ function settled(socket: Socket, event: 'drain' | 'data'): Promise<void> {
     socket.on(event, done);
     socket.on('close', done);
   });
+}
+
+function isIdle(line: PodLine | undefined): boolean {
+  return line?.event === 'status' && line.data.state === 'idle';
 }
