@@ -46,7 +46,7 @@ export class ScriptRunner {
     if (answer === undefined) {
       throw new PolypodError(
         'bad-request',
-        `the script has no answer left: it contains ${this.#script.length}; to repeat them, set loop to true`,
+        `the script has no answer left: it contains ${this.#script.length}`,
       );
     }
     const faulty = this.#faulty(transform(answer), `answer ${position}`);
