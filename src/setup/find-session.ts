@@ -45,7 +45,7 @@ function unknownSession(sessions: readonly SessionRef[], word: string): PolypodE
  */
 export function shortIds(ids: readonly string[], least = 8): ReadonlyMap<string, string> {
   const sorted = ids
-    .map((id) => ({ id, reversed: [...id].reverse().join('') }))
+    .map((id) => ({ id, reversed: Array.from(id).toReversed().join('') }))
     .toSorted((one, other) => (one.reversed < other.reversed ? -1 : 1));
   return new Map(
     sorted.map(({ id, reversed }, at) => {

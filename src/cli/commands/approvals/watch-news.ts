@@ -52,9 +52,11 @@ export async function* watchNews(
 }
 
 async function* newsFrom(link: ControlLink, signal: AbortSignal): AsyncGenerator<ApprovalNews> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
-  for await (const watched of link.stream('watch-approvals', {}, signal))
-    yield watched as unknown as ApprovalNews;
+  for await (const watched of link.stream('watch-approvals', {}, signal)) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
+    const news = watched as unknown as ApprovalNews;
+    yield news;
+  }
 }
 
 async function pendingIds(link: ControlLink): Promise<ReadonlySet<string>> {
