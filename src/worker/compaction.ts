@@ -92,11 +92,18 @@ export async function compact(
   const compacted = [summaryItem(text), ...items.slice(cut)];
   const tokensBefore = estimateTokens(items);
   const tokensAfter = estimateTokens(compacted);
+  if (tokensAfter > tokensBefore) return { result: grown(tokensBefore, tokensAfter), items, usage };
   return {
     result: { status: 'compacted', summary: text, replaced: cut, tokensBefore, tokensAfter },
     items: compacted,
     usage,
   };
+}
+
+/** A summary can be longer than a short conversation: it would only lose information. */
+function grown(before: number, after: number): CompactionResult {
+  const message = `the conversation would grow from ${before} to ${after} tokens, so it is unchanged; compact it when it is longer`;
+  return { status: 'failed', failure: { kind: 'provider', message } };
 }
 
 /** The item that represents a summary in the conversation. */

@@ -525,7 +525,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
       provider,
       [calls('big:1'), textAnswer('Hi.'), textAnswer('A greeting.')],
       {
-        tools: [tool('big', async () => 'big')],
+        tools: [tool('big', async () => generatedText(400))],
       },
     );
     await worker.run(userContent('One'), never());
@@ -535,6 +535,23 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
       replaced: 4,
     });
     expect(worker.items).toHaveLength(1);
+  });
+
+  it('is not changed by a summary that is longer than what it would replace', async () => {
+    const script = [textAnswer('Hi.'), textAnswer(generatedText(400))];
+    const { worker } = await workerFixture(provider, script);
+    await worker.run(userContent('One'), never());
+    const before = worker.items;
+    expect(await worker.compact(undefined, never())).toEqual({
+      status: 'failed',
+      failure: {
+        kind: 'provider',
+        message: expect.stringMatching(
+          /^the conversation would grow from \d+ to \d+ tokens, so it is unchanged; /,
+        ),
+      },
+    });
+    expect(worker.items).toBe(before);
   });
 
   it('is sent without old tool output, while the stored conversation keeps it', async () => {
