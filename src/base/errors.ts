@@ -44,3 +44,42 @@ export function systemCodeOf(thrown: unknown): string | undefined {
   if (typeof code === 'string') return code;
   return cause === undefined ? undefined : systemCodeOf(cause);
 }
+
+/** Codes of Node.js for a certificate whose authority is unknown: the user may have to add a private authority. */
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_UNTRUSTED',
+]);
+
+/** Other reasons to reject a certificate. */
+const INVALID: ReadonlySet<string> = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_REJECTED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_CHAIN_TOO_LONG',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'HOSTNAME_MISMATCH',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_TLS_CERT_OTHER',
+]);
+
+/** Whether a system error code says that a certificate was rejected. Retrying does not help. */
+export function isCertificateError(code: string | undefined): boolean {
+  return code !== undefined && (UNTRUSTED.has(code) || INVALID.has(code));
+}
+
+/** Adds the next step to the message about a certificate of an unknown authority. Other messages stay as they are. */
+export function withTrustHint(message: string, code: string | undefined): string {
+  return code !== undefined && UNTRUSTED.has(code) ? `${message}; ${TRUST_HINT}` : message;
+}
+
+const TRUST_HINT =
+  'if your company has its own certificate authority, set NODE_EXTRA_CA_CERTS to its PEM file and start polypod (and its daemon) again';

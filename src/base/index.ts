@@ -3,7 +3,15 @@ export { type AgentCommand, agentCommands, CALL_MARK_VARIABLE } from './agent-co
 export { derivedAbort, onAbort } from './abort.ts';
 export { ellipsize, truncateText } from './text/truncate-text.ts';
 export { truncateErrorMessage } from './text/truncate-error-message.ts';
-export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
+export {
+  asPolypodError,
+  type ErrorCode,
+  isCertificateError,
+  messageOf,
+  PolypodError,
+  systemCodeOf,
+  withTrustHint,
+} from './errors.ts';
 export {
   arrayOf,
   parseFrame,

@@ -9,6 +9,7 @@ import {
   tryParse,
   withoutUndefined,
   ellipsize,
+  withTrustHint,
 } from '../base/index.ts';
 import type { Failure, FailureKind } from './event.ts';
 
@@ -55,7 +56,7 @@ export function networkFailure(thrown: unknown, url: string, answerBegan: boolea
     return createFailure({ kind: 'cut-off', message: `the connection broke (${messageOf(thrown)})`, code });
   return createFailure({
     kind: 'network',
-    message: `cannot reach ${originOf(url)}: ${messageOf(thrown)}`,
+    message: withTrustHint(`cannot reach ${originOf(url)}: ${messageOf(thrown)}`, code),
     code,
   });
 }

@@ -1,3 +1,5 @@
+import { isCertificateError } from '../base/index.ts';
+import { PROXY_REFUSED } from '../wire/index.ts';
 import type { Failure, FailureKind } from './event.ts';
 
 /** When and how long to wait before a request is retried. Pure: the caller waits and counts. */
@@ -33,8 +35,8 @@ export function retryDelay(policy: RetryPolicy, attempt: Attempt): number | unde
 }
 
 /** Whether the same request may succeed later. */
-export function isTransient({ kind, httpStatus }: Failure): boolean {
-  if (kind === 'quota') return false;
+export function isTransient({ kind, httpStatus, code }: Failure): boolean {
+  if (kind === 'quota' || code === PROXY_REFUSED || isCertificateError(code)) return false;
   if (httpStatus !== undefined) return httpStatus >= 500 || TRANSIENT_STATUSES.has(httpStatus);
   return TRANSIENT_KINDS.has(kind);
 }

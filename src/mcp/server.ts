@@ -42,6 +42,7 @@ export interface ServerOptions {
   readonly env: Env;
   readonly cwd: string;
   readonly redact: Redact;
+  readonly fetch?: typeof fetch;
   readonly tuning: McpTuning;
   readonly onChange: (status: McpServerStatus) => void;
 }
@@ -130,7 +131,7 @@ export class McpServer {
   }
 
   async #attempt(): Promise<void> {
-    const { tuning, clientVersion, env, cwd } = this.#options;
+    const { tuning, clientVersion, env, cwd, fetch } = this.#options;
     this.#enter({ type: 'connecting' });
     let isLost = false;
     const opened = await openConnection(this.spec, {
@@ -139,6 +140,7 @@ export class McpServer {
       cwd,
       timeoutMs: tuning.connectTimeoutMs,
       graceMs: tuning.graceMs,
+      ...withoutUndefined({ fetch }),
       signal: this.#closing.signal,
       onLost: (failure) => {
         isLost = true;

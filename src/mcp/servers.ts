@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Env, isSecretName, PolypodError, redactor, safeEnv } from '../base/index.ts';
+import { type Env, isSecretName, PolypodError, redactor, safeEnv, withoutUndefined } from '../base/index.ts';
 import type { Tool } from '../tools/index.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
 import { DEFAULT_RESTART } from './restart.ts';
@@ -16,6 +16,8 @@ export interface McpHostContext {
   readonly secretEnv: readonly string[];
   /** The working directory of started servers. */
   readonly cwd: string;
+  /** Sends the requests to servers over HTTP; default: Node's own `fetch`. */
+  readonly fetch?: typeof fetch;
   /** The Polypod version that is reported to the servers. */
   readonly clientVersion: string;
   /** Called when the state or the tool list of a server changes. */
@@ -39,12 +41,13 @@ export class McpServers {
 
   constructor(specs: readonly McpServerSpec[], host: McpHostContext, tuning: Partial<McpTuning> = {}) {
     rejectDuplicateNames(specs);
-    const { clientVersion, onChange } = host;
+    const { clientVersion, onChange, fetch } = host;
     this.#servers = specs.map(
       (spec) =>
         new McpServer(spec, {
           ...processOptions(spec, host),
           clientVersion,
+          ...withoutUndefined({ fetch }),
           onChange,
           tuning: { ...DEFAULT_TUNING, ...tuning },
         }),

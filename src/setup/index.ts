@@ -10,6 +10,7 @@ import type {
   OfferedModelsOptions,
   ReadyModel,
 } from './models/index.ts';
+import type { DownloadOptions } from './models/download.ts';
 import type * as commandSafetyModule from './agents/command-safety.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import type { DataPaths } from './paths/index.ts';
@@ -99,12 +100,8 @@ export async function refuseUnknownProvider(
   (await import('./models/offered-models.ts')).refuseUnknownProvider(provider, config);
 }
 
-export async function download(
-  url: string,
-  signal: AbortSignal,
-  headers?: Readonly<Record<string, string>>,
-): Promise<string> {
-  return (await import('./models/download.ts')).download(url, signal, headers);
+export async function download(url: string, options: DownloadOptions): Promise<string> {
+  return (await import('./models/download.ts')).download(url, options);
 }
 
 export async function configuredAgents(

@@ -16,9 +16,14 @@ export {
   httpTransport,
   type Transport,
   createHttpTransport,
+  transportFrom,
   type TlsTrust,
 } from './http/client.ts';
-export { isLoopbackUrl, loopbackTransport } from './http/loopback-transport.ts';
+export { loopbackTransport } from './http/loopback-transport.ts';
+export { isLoopbackUrl } from './http/loopback-url.ts';
+export { proxiesFrom, type Proxies, proxyFor } from './http/proxy.ts';
+export { PROXY_REFUSED } from './http/proxy-error.ts';
+export { fetchFrom } from './http/transport-fetch.ts';
 export {
   HTTP_SERVER_LIMITS,
   type HttpServer,

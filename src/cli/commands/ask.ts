@@ -207,7 +207,10 @@ async function transportFor(
       finish: async () => {},
     };
   }
-  const { httpTransport } = await import('../../wire/index.ts');
-  const transport = recordingTransport(httpTransport, { directory: record ?? '', secrets: secretsIn(env) });
+  const { transportFrom } = await import('../../wire/index.ts');
+  const transport = recordingTransport(transportFrom(env), {
+    directory: record ?? '',
+    secrets: secretsIn(env),
+  });
   return { options: { transport }, finish: () => transport.settled() };
 }

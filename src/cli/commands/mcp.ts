@@ -1,8 +1,9 @@
-import { PolypodError, redactor } from '../../base/index.ts';
+import { PolypodError, redactor, withoutUndefined } from '../../base/index.ts';
 import { keyVariables, dataPathsFrom, readConfig } from '../../setup/index.ts';
 import { type McpServerSpec, McpServers } from '../../mcp/index.ts';
 import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { version } from '../version.ts';
+import { fetchFrom } from '../../wire/index.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
 /** `polypod mcp`: lists and tests the configured MCP servers. */
@@ -65,6 +66,7 @@ async function status(
     secretEnv,
     cwd: process.cwd(),
     clientVersion: version(),
+    ...withoutUndefined({ fetch: fetchFrom(env) }),
     onChange: () => {},
   });
   try {

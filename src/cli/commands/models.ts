@@ -4,6 +4,7 @@ import { messageOf, PolypodError, tryParse } from '../../base/index.ts';
 import { type Model, parseModelsDev, modelReference } from '../../llm/index.ts';
 import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.ts';
 import { download, dataPathsFrom, readModels } from '../../setup/index.ts';
+import { transportFrom } from '../../wire/index.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
 const CATALOGUE_URL = 'https://models.dev/api.json';
@@ -95,7 +96,7 @@ function tokens(count: number | undefined): string {
 }
 
 async function refresh(url: string, { env, stdout, signal }: CommandContext): Promise<ExitCode> {
-  const catalogue = tryParse(await download(url, signal));
+  const catalogue = tryParse(await download(url, { transport: transportFrom(env), signal }));
   if (catalogue === undefined)
     throw new PolypodError('provider-failed', `${url} returned no JSON; check the address`);
   const fresh = parseModelsDev(catalogue);

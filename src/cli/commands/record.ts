@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import { findVendor } from '../../llm/index.ts';
 import { startRecordingProxy } from '../../sim/index.ts';
+import { transportFrom } from '../../wire/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { secretsIn } from '../secrets.ts';
 import { LISTEN } from '../args/listen-options.ts';
@@ -50,6 +51,7 @@ Examples:
       target: base,
       directory,
       secrets: secretsIn(context.env),
+      transport: transportFrom(context.env),
       ...withoutUndefined({ port: values.port }),
     });
     const text = `Recording ${base} into ${directory} on ${proxy.url} (Ctrl-C ends it). Use it as the base URL of a client.\n`;

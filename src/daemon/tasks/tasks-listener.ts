@@ -6,6 +6,7 @@ import { podLines, type TasksListener, type Monitoring } from '../../protocols/i
 import { COMMAND_MODEL } from '../../setup/models/index.ts';
 import { type DataPaths, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
+import { proxiesFrom } from '../../wire/index.ts';
 import type { RawTasks } from '../../setup/config/index.ts';
 
 /** The settings of an agent, and the base of their paths. */
@@ -80,6 +81,7 @@ export async function tasksListener(
     command: { model: COMMAND_MODEL, tool: 'bash' },
     project: await podLines(watcher),
     webhooks: await Promise.all(webhooks),
+    ...withoutUndefined({ proxies: proxiesFrom(env) }),
     limits: limitsOf(stated.limits ?? {}),
   };
 }

@@ -1,4 +1,12 @@
-import { explainStartFailure, messageOf, numberOf, objectOf, systemCodeOf } from '../../base/index.ts';
+import {
+  explainStartFailure,
+  isCertificateError,
+  messageOf,
+  numberOf,
+  objectOf,
+  systemCodeOf,
+  withTrustHint,
+} from '../../base/index.ts';
 import { oneLine } from '../shorten.ts';
 import { LOST_REQUEST } from './lost-requests.ts';
 import type { ServerProgram } from './process-group.ts';
@@ -42,7 +50,8 @@ export function startFailure({ command, cwd, env }: ServerProgram, thrown: unkno
 export function answerFailure(thrown: unknown, timeoutMs: number): McpFailure {
   if (isTimeout(thrown)) return { text: `it did not answer within ${timeoutMs / 1000} s`, permanent: false };
   const status = httpStatus(thrown);
-  if (status === undefined) return { text: errorReason(thrown), permanent: false };
+  if (status === undefined)
+    return { text: errorReason(thrown), permanent: isCertificateError(systemCodeOf(thrown)) };
   if (status === 401 || status === 403)
     return { text: `it rejected the credentials (HTTP ${status}): correct its headers`, permanent: true };
   const permanent = status >= 300 && status < 500 && !TRANSIENT.has(status);
@@ -56,7 +65,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
 function errorReason(thrown: unknown): string {
   const code = systemCodeOf(thrown);
   const line = oneLine(messageOf(thrown), MAX_REASON);
-  return code === undefined || line.includes(code) ? line : `${line} (${code})`;
+  return withTrustHint(code === undefined || line.includes(code) ? line : `${line} (${code})`, code);
 }
 
 const MAX_REASON = 300;

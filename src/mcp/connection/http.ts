@@ -17,14 +17,15 @@ export async function connectHttp(
   { url, headers }: HttpSpec,
   options: McpLinkOptions,
 ): Promise<LinkResult> {
-  const requestInit = { headers: { ...headers } };
-  const streamable = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit });
+  const { fetch } = options;
+  const requestOptions = { requestInit: { headers: { ...headers } }, ...(fetch && { fetch }) };
+  const streamable = new sdk.StreamableHTTPClientTransport(new URL(url), requestOptions);
   answerLostRequests(streamable);
   const link = new HttpLink(newClient(), streamable, () => streamable.terminateSession(), options);
   const thrown = await link.connect();
   if (thrown === undefined) return { link };
   if (NOT_STREAMABLE.has(httpStatus(thrown) ?? 0)) {
-    const old = new sdk.SSEClientTransport(new URL(url), { requestInit });
+    const old = new sdk.SSEClientTransport(new URL(url), requestOptions);
     const oldLink = new HttpLink(newClient(), old, async () => undefined, options);
     if ((await oldLink.connect()) === undefined) return { link: oldLink };
   }

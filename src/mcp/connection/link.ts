@@ -17,6 +17,8 @@ export type LinkResult = { readonly link: McpLink } | { readonly failure: McpFai
 export interface McpLinkOptions {
   /** Called once, as soon as the server is known to be lost, and before any call fails. */
   readonly onLost: (failure: McpFailure) => void;
+  /** Sends requests over HTTP. */
+  readonly fetch?: typeof fetch;
   /** How long the server may take to initialize. */
   readonly timeoutMs: number;
   /** How long the server may take to exit. */

@@ -72,7 +72,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     remoteOf: (request) => clientAddress(request, settings.behindProxy === true),
     trust: ({ socket }, keyId) => server.trust(socket, keyId),
   };
-  const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);
+  const webhooks = new Webhooks(host, settings, log, limits.webhooks);
   const letGo = async (): Promise<void> => {
     ring?.close();
     delegations.close();

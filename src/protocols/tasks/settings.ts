@@ -1,7 +1,7 @@
 import type { Audit } from '../../audit/index.ts';
 import type { JsonObject, Log } from '../../base/index.ts';
 import type { Host, ModelChoice, PermissionMode, Pod, PodEvent, Snapshot } from '../../pod/index.ts';
-import type { BodyLimits, HttpServerLimits, Rate } from '../../wire/index.ts';
+import type { BodyLimits, HttpServerLimits, Proxies, Rate } from '../../wire/index.ts';
 import type { EnvironmentKey } from './keys/key-ring.ts';
 import type { StreamLine } from './wire.ts';
 
@@ -97,6 +97,8 @@ export interface TasksSettings {
   readonly audit?: Audit | undefined;
   /** Receivers of notifications about finished tasks and pending approvals. */
   readonly webhooks?: readonly Webhook[];
+  /** The proxies through which webhooks are sent. */
+  readonly proxies?: Proxies;
   readonly limits?: Partial<TasksLimits>;
 }
 

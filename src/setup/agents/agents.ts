@@ -18,6 +18,7 @@ import {
   scopeFrom,
   todoTool,
 } from '../../tools/index.ts';
+import { fetchFrom } from '../../wire/index.ts';
 import { systemPrompt } from '../../worker/index.ts';
 import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
@@ -110,6 +111,7 @@ async function openAgent(
     secretEnv,
     cwd,
     clientVersion: version,
+    ...withoutUndefined({ fetch: fetchFrom(env) }),
     onChange: (status) => options.onServerChange?.(podId, status),
   });
   const ledger = commandLedger(dataPaths);

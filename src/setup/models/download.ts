@@ -1,13 +1,15 @@
-import { messageOf, PolypodError } from '../../base/index.ts';
-import { type HttpResponse, httpTransport } from '../../wire/index.ts';
+import { messageOf, PolypodError, systemCodeOf, withTrustHint } from '../../base/index.ts';
+import type { HttpResponse, Transport } from '../../wire/index.ts';
+
+export interface DownloadOptions {
+  readonly transport: Transport;
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** Downloads a text with GET; throws a clear error if that fails. */
-export async function download(
-  url: string,
-  signal: AbortSignal,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<string> {
-  const response = await get(url, signal, headers);
+export async function download(url: string, options: DownloadOptions): Promise<string> {
+  const response = await get(url, options);
   if (response.status !== 200)
     throw new PolypodError('provider-failed', `${url} answered HTTP ${response.status}`);
   const pieces: Uint8Array[] = [];
@@ -15,16 +17,13 @@ export async function download(
   return Buffer.concat(pieces).toString('utf8');
 }
 
-async function get(
-  url: string,
-  signal: AbortSignal,
-  headers: Readonly<Record<string, string>>,
-): Promise<HttpResponse> {
+async function get(url: string, { transport, signal, headers = {} }: DownloadOptions): Promise<HttpResponse> {
   if (!URL.canParse(url)) throw new PolypodError('bad-request', `"${url}" is not an address`);
   try {
-    return await httpTransport({ method: 'GET', url, headers }, { signal, onOpen: () => {} });
+    return await transport({ method: 'GET', url, headers }, { signal, onOpen: () => {} });
   } catch (thrown) {
-    const message = `cannot read ${url}: ${messageOf(thrown)}; check the connection`;
+    const reason = withTrustHint(messageOf(thrown), systemCodeOf(thrown));
+    const message = `cannot read ${url}: ${reason}; check the connection`;
     throw new PolypodError('unreachable', message, { cause: thrown });
   }
 }

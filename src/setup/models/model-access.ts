@@ -15,9 +15,9 @@ import {
   modelReference,
 } from '../../llm/index.ts';
 import { providers } from '../../registry.ts';
-import { isLoopbackUrl, loopbackTransport } from '../../wire/index.ts';
+import { isLoopbackUrl, loopbackTransport, type Transport, transportFrom } from '../../wire/index.ts';
 import type { Config } from '../config/config.ts';
-import { download } from './download.ts';
+import { download, type DownloadOptions } from './download.ts';
 import { readModels } from './model-files.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 
@@ -53,10 +53,12 @@ export class ModelAccess {
   readonly #options: ModelAccessOptions;
   readonly #ready = new Map<string, Promise<ReadyModel>>();
   #sim: Promise<{ readonly url: string; readonly close: () => Promise<void> }> | undefined;
+  readonly #transport: Transport;
   #best: Model | undefined;
 
   constructor(options: ModelAccessOptions) {
     this.#options = options;
+    this.#transport = transportFrom(options.env);
   }
 
   /** The default model; available after `choose`. */
@@ -147,15 +149,19 @@ export class ModelAccess {
     return { llm, model, notices: known.warnings };
   }
 
-  get #connectOptions(): ConnectOptions | undefined {
+  get #connectOptions(): ConnectOptions {
     const { isLocal, connect: options } = this.#options;
-    return isLocal === true ? { ...options, transport: loopbackTransport } : options;
+    return {
+      transport: this.#transport,
+      ...options,
+      ...(isLocal === true && { transport: loopbackTransport }),
+    };
   }
 
   async #chooseFromOllama(input: ModelChoiceInput, signal: AbortSignal): Promise<Chosen | undefined> {
     const { env, config, isLocal } = this.#options;
     if (isLocal === true && !isLoopbackUrl(ollamaAccount(env, config.accounts).baseUrl)) return undefined;
-    return chooseFromOllama(input, signal);
+    return chooseFromOllama(input, this.#transport, signal);
   }
 
   /** The simulated model is a real server on loopback, so that it uses the same code path as every other model. */
@@ -183,12 +189,12 @@ const NO_MODEL =
   'no provider key in the environment and no Ollama on this machine: using the built-in simulated model. ' +
   'It is a script, not an intelligence. For a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama.';
 
-async function chooseFromOllama(input: ModelChoiceInput, signal: AbortSignal) {
+async function chooseFromOllama(input: ModelChoiceInput, transport: Transport, signal: AbortSignal) {
   const account = ollamaAccount(input.env, input.configured);
-  const ollamaModels = await modelsServedBy(
-    account,
-    AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
-  );
+  const ollamaModels = await modelsServedBy(account, {
+    transport,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
+  });
   return ollamaModels === undefined ? undefined : chooseModel({ ...input, ollamaModels });
 }
 
@@ -196,11 +202,14 @@ async function chooseFromOllama(input: ModelChoiceInput, signal: AbortSignal) {
 const PROBE_MS = 500;
 
 /** The ids of the models that an account serves; undefined if it does not respond. */
-async function modelsServedBy(account: Account, signal: AbortSignal): Promise<readonly string[] | undefined> {
+async function modelsServedBy(
+  account: Account,
+  options: DownloadOptions,
+): Promise<readonly string[] | undefined> {
   const provider = providerFor(account);
   const { url, headers } = provider.models(account);
   try {
-    return provider.modelIds(tryParse(await download(url, signal, headers)));
+    return provider.modelIds(tryParse(await download(url, { ...options, headers })));
   } catch {
     // No server is listening, which is not an error.
     return undefined;

@@ -147,8 +147,8 @@ function excerpt(value: unknown): string {
   return ellipsize(JSON.stringify(value), 40);
 }
 
-function isMethod(value: string): value is 'GET' | 'POST' {
-  return value === 'GET' || value === 'POST';
+function isMethod(value: string): value is Cassette['request']['method'] {
+  return value === 'GET' || value === 'POST' || value === 'DELETE';
 }
 
 function isKind(value: string): value is RecordedError['kind'] {

@@ -1,4 +1,5 @@
 import { isObject, tryParse } from '../../base/index.ts';
+import type { HttpRequest } from '../../wire/index.ts';
 
 /** One recorded exchange with a provider: the request, and every chunk of the response with its arrival time. */
 export interface Cassette {
@@ -9,7 +10,7 @@ export interface Cassette {
 }
 
 export interface RecordedRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: HttpRequest['method'];
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** An object or array if the body was JSON of that kind, otherwise the text; absent without a body. */

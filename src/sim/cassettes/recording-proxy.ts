@@ -1,5 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
-import { httpTransport } from '../../wire/index.ts';
+import { httpTransport, type Transport } from '../../wire/index.ts';
 import { type LoopbackServer, listenOnLoopback } from '../loopback.ts';
 import { recordingTransport } from './record.ts';
 import { relay } from './relay.ts';
@@ -15,6 +15,8 @@ export interface RecordingProxyOptions {
    * written.
    */
   readonly secrets?: Iterable<string>;
+  /** How requests reach the provider; default: directly. */
+  readonly transport?: Transport;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface RecordingProxyOptions {
 export async function startRecordingProxy(options: RecordingProxyOptions): Promise<LoopbackServer> {
   const { directory, port = 0, secrets = [] } = options;
   const target = parseBaseUrl(options.target);
-  const transport = recordingTransport(httpTransport, { directory, secrets });
+  const transport = recordingTransport(options.transport ?? httpTransport, { directory, secrets });
   const server = await listenOnLoopback(
     async (incoming, response) => await relay(transport, target, incoming, response),
     port,

@@ -1,13 +1,16 @@
 import { withoutUndefined } from '../../base/index.ts';
-import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage, request as requestHttp } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
+import { type Proxies, type Proxy, proxiesFrom, proxyFor } from './proxy.ts';
+import type { TunnelSignal } from './tunnel-agent.ts';
+import { explainProxyError, proxyRefusal } from './proxy-error.ts';
 
 /** One HTTP exchange with a streaming response body. Passed as an argument wherever the network is used. */
 export type Transport = (request: HttpRequest, watch: HttpWatch) => Promise<HttpResponse>;
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -40,25 +43,47 @@ export interface TlsTrust {
   readonly identity?: { readonly cert: string; readonly key: string };
 }
 
-/** Creates a transport with custom certificates. */
-export function createHttpTransport(trust?: TlsTrust): Transport {
-  const agents: Record<string, Agent | undefined> = {};
+/** Creates the transport for the proxies that the environment names, if any. */
+export function transportFrom(env: Readonly<Record<string, string | undefined>>): Transport {
+  const proxies = proxiesFrom(env);
+  return proxies === undefined ? httpTransport : createHttpTransport(undefined, proxies);
+}
+
+/** Creates a transport with custom certificates and proxies. */
+export function createHttpTransport(trust?: TlsTrust, proxies?: Proxies): Transport {
+  const routes = new Map<string, Promise<Route>>();
   return async (request, watch) => {
-    const { protocol } = new URL(request.url);
-    const http = protocol === 'http:' ? await import('node:http') : await import('node:https');
-    const agent = (agents[protocol] ??= new http.Agent({
-      keepAlive: true,
-      ...(trust === undefined ? {} : await tlsOptions(trust)),
-    }));
+    const { protocol, host } = new URL(request.url);
+    const proxy = proxyFor(request.url, proxies);
+    const routeName = `${protocol} ${proxy?.url.origin ?? ''}`;
+    const opening = routes.get(routeName) ?? openRoute(protocol, proxy, trust);
+    routes.set(routeName, opening);
+    const { send, agent, tls } = await opening;
+    const tunnelSignal: TunnelSignal = { tunnelSignal: watch.signal };
+    const isPassedOn = proxy !== undefined && protocol === 'http:';
     return new Promise((resolve, reject) => {
-      const refuse = (error: Error): void => reject(cleanTlsError(error));
-      const outgoing = http.request(
-        request.url,
-        { method: request.method, headers: requestHeaders(request), agent, signal: watch.signal },
+      const refuse = (error: Error): void =>
+        reject(cleanTlsError(proxy === undefined ? error : explainProxyError(error, proxy)));
+      const outgoing = send(
+        isPassedOn ? proxy.url : request.url,
+        {
+          ...tls,
+          method: request.method,
+          headers: { ...requestHeaders(request), ...(isPassedOn && passedOnHeaders(proxy, host)) },
+          ...(isPassedOn && { path: request.url }),
+          agent,
+          signal: watch.signal,
+          ...tunnelSignal,
+        },
         (incoming) => {
           outgoing.off('error', refuse);
           // From here on, the body reports a broken connection.
           outgoing.on('error', () => {});
+          if (isPassedOn && incoming.statusCode === 407) {
+            incoming.resume();
+            reject(proxyRefusal(proxy, 407, host));
+            return;
+          }
           decompress(incoming).then(
             (body) =>
               resolve({
@@ -71,10 +96,37 @@ export function createHttpTransport(trust?: TlsTrust): Transport {
         },
       );
       outgoing.on('error', refuse);
-      notifyOpen(outgoing, protocol === 'http:' ? 'connect' : 'secureConnect', watch.onOpen);
+      notifyOpen(outgoing, watch.onOpen);
       outgoing.end(request.body);
     });
   };
+}
+
+/** How requests of one protocol, directly or through one proxy, are sent. */
+interface Route {
+  readonly send: typeof requestHttp;
+  readonly agent: Agent;
+  readonly tls: ConnectionOptions;
+}
+
+async function openRoute(
+  protocol: string,
+  proxy: Proxy | undefined,
+  trust: TlsTrust | undefined,
+): Promise<Route> {
+  const tls = trust === undefined || protocol === 'http:' ? {} : await tlsOptions(trust);
+  if (proxy !== undefined && protocol === 'https:') {
+    const { createTunnelAgent } = await import('./tunnel-agent.ts');
+    return { send: (await import('node:https')).request, agent: await createTunnelAgent(proxy), tls };
+  }
+  const http =
+    (proxy?.url.protocol ?? protocol) === 'http:' ? await import('node:http') : await import('node:https');
+  return { send: http.request, agent: new http.Agent({ keepAlive: true }), tls };
+}
+
+/** The headers of an http request that the proxy passes on: the host is that of the server. */
+function passedOnHeaders({ authorization }: Proxy, host: string): Record<string, string> {
+  return { host, ...(authorization !== undefined && { 'proxy-authorization': authorization }) };
 }
 
 /** Extracts the reason from OpenSSL's error text, which also contains source locations. */
@@ -106,9 +158,11 @@ function requestHeaders({ headers, body }: HttpRequest): Record<string, string |
   return body === undefined ? basic : { 'content-length': Buffer.byteLength(body), ...basic };
 }
 
-function notifyOpen(outgoing: ClientRequest, event: string, onOpen: () => void): void {
+function notifyOpen(outgoing: ClientRequest, onOpen: () => void): void {
   outgoing.on('socket', (socket) => {
-    if (socket.connecting) socket.once(event, onOpen);
+    if ('secureConnecting' in socket && socket.secureConnecting === true)
+      socket.once('secureConnect', onOpen);
+    else if (socket.connecting) socket.once('connect', onOpen);
     else onOpen();
   });
 }

@@ -1,5 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import { httpTransport, type Transport } from './client.ts';
+import { isLoopbackUrl } from './loopback-url.ts';
 
 /** A transport for this machine only: other hosts are rejected before any name lookup. */
 export const loopbackTransport: Transport = async (request, watch) => {
@@ -10,10 +11,3 @@ export const loopbackTransport: Transport = async (request, watch) => {
       'Remove --offline, or choose a model that runs on this machine, such as one from Ollama.',
   );
 };
-
-/** Returns whether a URL points to a loopback address. */
-export function isLoopbackUrl(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const host = new URL(url).hostname.toLowerCase().replace(/\.$/, '');
-  return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
-}

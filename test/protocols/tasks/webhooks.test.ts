@@ -4,6 +4,8 @@ import { type AddressInfo, createServer as createNetServer, type Socket } from '
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { isPrivate } from '../../../src/protocols/tasks/webhooks/webhook.ts';
+import { proxiesFrom } from '../../../src/wire/index.ts';
+import { startProxy } from '../../wire/proxy-server.ts';
 import { textAnswer, tasksFixture } from './fixture.ts';
 
 interface Delivery {
@@ -84,6 +86,19 @@ describe('webhooks', () => {
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
     expect(mac).toBe(createHmac('sha256', 'shared').update(`${seconds}.${body}`).digest('hex'));
     expect(hook.count()).toBe(3);
+  });
+
+  it('are sent through the proxy in the environment', async () => {
+    const hook = await receiver();
+    const proxy = await startProxy({ 'hooks.example.com:80': Number(new URL(hook.url).port) });
+    const webhooks = [{ url: 'http://hooks.example.com/hook', secret: 'shared' }];
+    const proxies = proxiesFrom({ HTTP_PROXY: proxy.url });
+    const { client } = await tasksFixture([textAnswer('Hello.')], {
+      tasks: { webhooks, limits: FAST, ...(proxies && { proxies }) },
+    });
+    const taskId = await client().submit();
+    expect((await hook.delivery(0)).message).toMatchObject({ type: 'task.completed', taskId });
+    expect(proxy.requests).toEqual(['POST http://hooks.example.com/hook']);
   });
 
   it('report a pending approval', async () => {

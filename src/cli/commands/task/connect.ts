@@ -3,7 +3,7 @@ import { messageOf, PolypodError } from '../../../base/index.ts';
 import { agentKnowsKey, provingTransport, TasksClient } from '../../../client/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, readAgents, readClientKey } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
-import { createHttpTransport, type TlsTrust } from '../../../wire/index.ts';
+import { createHttpTransport, proxiesFrom, type TlsTrust } from '../../../wire/index.ts';
 import type { CommandContext } from '../../command.ts';
 import { dataPathsOf } from '../../args/data-dir.ts';
 import type { TaskValues } from './options.ts';
@@ -32,7 +32,7 @@ export async function clientFor(values: ConnectionValues, context: CommandContex
   const trusted = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
   const identity = await identityFrom(values, env);
   const trust = identity === undefined ? trusted : { ...trusted, identity };
-  const transport = createHttpTransport(trust);
+  const transport = createHttpTransport(trust, proxiesFrom(env));
   const client = { url: `${url.origin}${url.pathname}`, signal, transport };
   // The key of this user's own agents, which no other program may receive.
   const key = named ?? (isLoopback(url) && own?.process !== 'program' ? readClientKey(dataPaths) : undefined);

@@ -4,6 +4,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { type JsonObject, messageOf, PolypodError } from '../../../base/index.ts';
+import { createHttpTransport, proxyFor, type Proxies, type Transport } from '../../../wire/index.ts';
 import type { Webhook } from '../settings.ts';
 
 /** The header `X-Polypod-Signature`: `t=<seconds>,v1=<HMAC-SHA256 of "t.body" in hexadecimal>`. */
@@ -13,16 +14,68 @@ export function signature(secret: string, seconds: number, body: string): string
 }
 
 /** Sends once. Rejects unless the receiver confirms; a redirect is not a confirmation. */
-export async function post(
-  { url, secret, allowPrivate = false }: Webhook,
-  message: JsonObject,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
-): Promise<void> {
+export type Post = (webhook: Webhook, message: JsonObject, options: PostOptions) => Promise<void>;
+
+export interface PostOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+interface Envelope {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Creates the function that sends webhooks, through a proxy where the environment names one. */
+export function createPost(proxies: Proxies | undefined): Post {
+  const transport = createHttpTransport(undefined, proxies);
+  return async (webhook, message, options) => {
+    const body = JSON.stringify(message);
+    const seconds = Math.floor(Date.now() / 1000);
+    const headers = {
+      'content-type': 'application/json',
+      'x-polypod-signature': signature(webhook.secret, seconds, body),
+    };
+    const status =
+      proxyFor(webhook.url, proxies) === undefined
+        ? await sendDirectly(webhook, { headers, body }, options)
+        : await sendThroughProxy(transport, webhook, { headers, body }, options);
+    if (status < 200 || status > 299)
+      throw new PolypodError('provider-failed', `the receiver answered ${status}`);
+  };
+}
+
+/** The proxy resolves the name, because many company networks do not; only addresses in the URL itself can be checked here. */
+async function sendThroughProxy(
+  transport: Transport,
+  { url, allowPrivate = false }: Webhook,
+  envelope: Envelope,
+  { timeoutMs, signal }: PostOptions,
+): Promise<number> {
+  const name = addressName(new URL(url));
+  if (isIP(name) !== 0) refusePrivate(name, name, allowPrivate);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    const { status, body } = await transport(
+      { method: 'POST', url, ...envelope },
+      { signal: AbortSignal.any([signal, timeout]), onOpen: () => {} },
+    );
+    for await (const _ of body);
+    return status;
+  } catch (thrown) {
+    throw timeout.aborted ? new Error(`no answer within ${timeoutMs} ms`, { cause: thrown }) : thrown;
+  }
+}
+
+async function sendDirectly(
+  { url, allowPrivate = false }: Webhook,
+  { headers, body }: Envelope,
+  { timeoutMs, signal }: PostOptions,
+): Promise<number> {
   const target = new URL(url);
   const address = await addressOf(target, allowPrivate);
-  const body = JSON.stringify(message);
   const send = target.protocol === 'https:' ? requestHttps : requestHttp;
-  const status = await new Promise<number>((resolve, reject) => {
+  return new Promise<number>((resolve, reject) => {
     const sent = send(
       target,
       {
@@ -34,11 +87,7 @@ export async function post(
         },
         timeout: timeoutMs,
         signal,
-        headers: {
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-          'x-polypod-signature': signature(secret, Math.floor(Date.now() / 1000), body),
-        },
+        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       },
       (response) => {
         response.resume();
@@ -49,21 +98,28 @@ export async function post(
     sent.on('error', reject);
     sent.end(body);
   });
-  if (status < 200 || status > 299)
-    throw new PolypodError('provider-failed', `the receiver answered ${status}`);
 }
 
 async function addressOf(
-  { hostname }: URL,
+  url: URL,
   allowPrivate: boolean,
 ): Promise<{ readonly address: string; readonly family: number }> {
-  const name = hostname.replace(/^\[|\]$/g, '');
+  const name = addressName(url);
   const found = await lookup(name).catch((thrown: unknown) => {
     throw new PolypodError('provider-failed', `cannot resolve ${name}: ${messageOf(thrown)}`, {
       cause: thrown,
     });
   });
-  if (allowPrivate || !isPrivate(found.address)) return found;
+  refusePrivate(found.address, name, allowPrivate);
+  return found;
+}
+
+function addressName({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+function refusePrivate(address: string, name: string, allowPrivate: boolean): void {
+  if (allowPrivate || !isPrivate(address)) return;
   throw new PolypodError('denied', `${name} is a private address: allow it in the configuration`);
 }
 

@@ -1,11 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JsonObject, type Log, messageOf, uuidv7 } from '../../../base/index.ts';
+import {
+  isCertificateError,
+  type JsonObject,
+  type Log,
+  messageOf,
+  systemCodeOf,
+  uuidv7,
+  withTrustHint,
+} from '../../../base/index.ts';
 import type { Change, Host, Row } from '../../../pod/index.ts';
 import { ownerAndName } from '../work/owned-sessions.ts';
 import { isOver, listedState, STATUS } from '../work/task-status.ts';
 import type { TaskState } from '../wire.ts';
-import type { Webhook, WebhookLimits } from '../settings.ts';
-import { post } from './webhook.ts';
+import type { TasksSettings, Webhook, WebhookLimits } from '../settings.ts';
+import { createPost, type Post } from './webhook.ts';
 
 export const WEBHOOK_LIMITS: WebhookLimits = {
   attempts: 6,
@@ -19,6 +27,7 @@ export const WEBHOOK_LIMITS: WebhookLimits = {
 export class Webhooks {
   readonly #host: Host;
   readonly #hooks: readonly Webhook[];
+  readonly #post: Post;
   readonly #limits: WebhookLimits;
   readonly #log: Log;
   /** Aborted when the agent stops: retries are no longer delayed. */
@@ -27,9 +36,15 @@ export class Webhooks {
   readonly #forget: () => void;
   readonly #deliveries = new Set<Promise<void>>();
 
-  constructor(host: Host, hooks: readonly Webhook[], log: Log, limits: Partial<WebhookLimits> = {}) {
+  constructor(
+    host: Host,
+    { webhooks: hooks = [], proxies }: Pick<TasksSettings, 'webhooks' | 'proxies'>,
+    log: Log,
+    limits: Partial<WebhookLimits> = {},
+  ) {
     this.#host = host;
     this.#hooks = hooks;
+    this.#post = createPost(proxies);
     this.#log = log;
     this.#limits = { ...WEBHOOK_LIMITS, ...limits };
     this.#forget = hooks.length === 0 ? () => {} : host.sessions.onChange((change) => this.#look(change));
@@ -67,11 +82,13 @@ export class Webhooks {
     const { attempts, timeoutMs } = this.#limits;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const isLast = this.#stopRetries.signal.aborted;
+      let isFinal = false;
       try {
-        await post(hook, message, { timeoutMs, signal: this.#stop.signal });
+        await this.#post(hook, message, { timeoutMs, signal: this.#stop.signal });
         return;
       } catch (thrown) {
-        const reason = messageOf(thrown);
+        const reason = withTrustHint(messageOf(thrown), systemCodeOf(thrown));
+        isFinal = isCertificateError(systemCodeOf(thrown));
         this.#log.warn('a webhook message was not accepted', {
           url: hook.url,
           message: message.id,
@@ -79,7 +96,7 @@ export class Webhooks {
           reason,
         });
       }
-      if (isLast) break;
+      if (isLast || isFinal) break;
       await this.#pause(attempt);
     }
     this.#log.error('gave up on a webhook message', {
