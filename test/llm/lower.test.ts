@@ -195,7 +195,7 @@ describe('thinking levels', () => {
       const lowered = body('anthropic', model, 'high');
       expect(lowered).toMatchObject({
         thinking: { type: 'enabled', budget_tokens: 16_384 },
-        max_tokens: 24_576,
+        max_tokens: 32_000,
       });
       expect(lowered).not.toHaveProperty('temperature');
     }

@@ -47,7 +47,11 @@ const EFFORTS: Readonly<Record<Exclude<ThinkingLevel, 'off'>, string>> = {
   xhigh: 'max',
 };
 
-const DEFAULT_MAX_TOKENS = 8192;
+/** The API requires a limit. This is what every model since Claude 3.7 allows; the older ones allow less. */
+const DEFAULT_MAX_TOKENS = 32_000;
+const OLD_MAX_TOKENS = 4096;
+/** The room for the answer beside a thinking budget. */
+const ANSWER_TOKENS = 8192;
 
 function thinkingOf({ model, thinking }: LlmRequest): JsonObject {
   if (thinking === undefined || thinking === 'off') return {};
@@ -75,10 +79,15 @@ function versionOf(model: string): number {
   return major === undefined ? Number.POSITIVE_INFINITY : Number(`${major}.${minor}`);
 }
 
+function isOld(model: string): boolean {
+  return /claude-(?:2|instant|3-(?!7))/.test(model);
+}
+
 /** The thinking budget is part of max_tokens and must leave room for the answer. */
 function maxTokensOf({ model, thinking, maxTokens }: LlmRequest): number {
-  const requested = maxTokens ?? DEFAULT_MAX_TOKENS;
+  const requested = maxTokens ?? (isOld(model) ? OLD_MAX_TOKENS : DEFAULT_MAX_TOKENS);
   if (thinking === undefined || thinking === 'off' || usesEffort(model)) return requested;
+  if (maxTokens === undefined) return Math.max(requested, BUDGETS[thinking] + ANSWER_TOKENS);
   return requested > BUDGETS[thinking] ? requested : BUDGETS[thinking] + requested;
 }
 

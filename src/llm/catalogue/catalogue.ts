@@ -93,7 +93,9 @@ function accountNames(models: readonly Model[], configured: readonly string[]): 
 
 function modelOf(models: readonly Model[], account: string, id: string): Model {
   if (id === '') throw badRequest(`"${account}/" names no model: write the model's id after the slash`);
-  return models.find((model) => model.account === account && model.id === id) ?? minimalModel(account, id);
+  return (
+    models.find((model) => model.account === account && model.id === id) ?? unlistedModel(models, account, id)
+  );
 }
 
 function unknownModel(models: readonly Model[], id: string): PolypodError {
@@ -111,6 +113,28 @@ function unknownAccount(name: string, accounts: ReadonlySet<string>): PolypodErr
   const hint = guess === undefined ? 'there' : `did you mean "${guess}"? There`;
   const known = `${hint} are ${[...accounts].join(', ')}`;
   return badRequest(`no account is called "${name}": ${known}. Add it under accounts in the configuration`);
+}
+
+/**
+ * A model that the list does not have for this account. If another account serves the same model, its limits and abilities are
+ * those of that entry; the price may differ and stays unknown.
+ */
+export function unlistedModel(models: readonly Model[], account: string, id: string): Model {
+  const canonical = canonicalId(id);
+  const twin = models.find((model) => model.id === id) ?? models.find((model) => model.id === canonical);
+  if (twin === undefined) return minimalModel(account, id);
+  const { price: _, ...known } = twin;
+  return { ...known, account, id };
+}
+
+/** Strips what resellers add to the id: `us.anthropic.claude-opus-5-5-v1:0`, `anthropic/claude-opus-5-5`, `claude-opus-5-5@20260901`. */
+function canonicalId(id: string): string {
+  return id
+    .toLowerCase()
+    .replace(/^.*\//, '')
+    .replace(/^(?:[a-z-]+\.)?(?:anthropic|meta|mistral|deepseek|qwen|openai|amazon)\./, '')
+    .replace(/-v\d+(?::\d+)?$/, '')
+    .replace(/[@-](?:20\d{6}|latest|default)$/, '');
 }
 
 /** A model without known properties, assumed to support neither reasoning nor images. */

@@ -7,7 +7,7 @@ import {
   type ConfiguredAccount,
   openAccount,
 } from './accounts.ts';
-import { type Model, type ModelEntry, mergeModels, minimalModel, resolveModel } from './catalogue.ts';
+import { type Model, type ModelEntry, mergeModels, resolveModel, unlistedModel } from './catalogue.ts';
 import type { Environment } from './environment.ts';
 
 /** A model and the account that serves it. */
@@ -80,7 +80,9 @@ function referencedChoice(reference: string, available: Available): ChosenModel 
 function defaultModel({ name, vendor }: AccountCandidate, { models, local }: Available): Model | undefined {
   const own = models.filter((model) => model.account === name);
   const id = name === OLLAMA ? local[0]?.id : (vendor?.defaultModel ?? own[0]?.id);
-  return id === undefined ? undefined : (own.find((model) => model.id === id) ?? minimalModel(name, id));
+  return id === undefined
+    ? undefined
+    : (own.find((model) => model.id === id) ?? unlistedModel(models, name, id));
 }
 
 /** Strips `:latest`, and leaves out embedding models, which cannot chat. */

@@ -184,6 +184,18 @@ describe('resolveModel', () => {
     expect(resolveModel(models, reference, ['work'])).toEqual(model);
   });
 
+  test.each([
+    'claude-opus-5-5',
+    'anthropic/claude-opus-5-5',
+    'us.anthropic.claude-opus-5-5-v1:0',
+    'anthropic.claude-opus-5-5-20260901-v1:0',
+    'claude-opus-5-5@20260901',
+  ])('gives %s of another account the limits of the same model, but not its price', (id) => {
+    const listed = MODEL_TABLE.find((model) => model.id === 'claude-opus-5-5');
+    const { price: _, ...known } = { price: undefined, ...listed };
+    expect(resolveModel(MODEL_TABLE, `work/${id}`, ['work'])).toEqual({ ...known, account: 'work', id });
+  });
+
   test('prefers a vendor’s name over a reseller’s id with the same prefix', () => {
     expect(resolveModel(models, 'anthropic/claude-x')).toEqual(minimalModel('anthropic', 'claude-x'));
   });
