@@ -1,8 +1,9 @@
 import { isSecretName, type Redact, redactor } from '../base/index.ts';
-import type { Environment } from '../llm/index.ts';
+import type { Environment, KeySource } from '../llm/index.ts';
 import { type Config, readConfig } from '../setup/config/index.ts';
 import { ModelAccess } from '../setup/models/index.ts';
 import type { DataPaths } from '../setup/paths/index.ts';
+import { proxySecrets } from '../wire/index.ts';
 
 export interface SetupOptions {
   readonly env: Environment;
@@ -111,14 +112,16 @@ function changes(before: Config, after: Config): Omit<ReloadResult, 'warnings'> 
 function redactorFor(env: Environment, { accounts }: Config): Redact {
   const named = Object.entries(env).flatMap(([name, value]) => (isSecretName(name) && value ? [value] : []));
   const stated = accounts.flatMap(({ key, headers = {} }) => [
-    ...(key === undefined
-      ? []
-      : 'env' in key
-        ? [env[key.env] ?? '']
-        : 'text' in key
-          ? [key.text.trim()]
-          : []),
-    ...Object.values(headers),
+    ...sourceValue(key, env),
+    ...Object.values(headers).flatMap((value) =>
+      typeof value === 'string' ? value : sourceValue(value, env),
+    ),
   ]);
-  return redactor([...named, ...stated]);
+  return redactor([...named, ...stated, ...proxySecrets(env)]);
+}
+
+function sourceValue(source: KeySource | undefined, env: Environment): readonly string[] {
+  if (source === undefined) return [];
+  if ('env' in source) return [env[source.env] ?? ''];
+  return 'text' in source ? [source.text.trim()] : [];
 }

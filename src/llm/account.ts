@@ -7,12 +7,39 @@ export interface Account {
   /** The URL before the part that the provider API appends, for example `https://api.openai.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey?: string;
+  /** Supplies a key that expires; used instead of `apiKey`. */
+  readonly keySupply?: KeySupply;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Parameters that are added to every URL. */
+  readonly query?: Readonly<Record<string, string>>;
   /** Fields of the request body that this server rejects, although others with the same API require them. */
   readonly omit?: readonly string[];
+}
+
+/** A source of keys that expire. Rejects with a PolypodError if there is none; its message contains no key. */
+export interface KeySupply {
+  /** The current key; obtains one if there is none or it has expired. */
+  key(signal: AbortSignal): Promise<string>;
+  /** A new key, after the provider has rejected this one. */
+  renew(rejected: string, signal: AbortSignal): Promise<string>;
+}
+
+/** The account with its current key as `apiKey`. */
+export async function withCurrentKey(account: Account, signal: AbortSignal): Promise<Account> {
+  return account.keySupply === undefined
+    ? account
+    : { ...account, apiKey: await account.keySupply.key(signal) };
 }
 
 /** The authorization header that most servers expect. */
 export function bearer({ apiKey }: Account): Record<string, string> {
   return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+}
+
+/** Adds the account's parameters to a URL. */
+export function withQuery(url: string, { query }: Account): string {
+  if (query === undefined) return url;
+  const target = new URL(url);
+  for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
+  return target.href;
 }

@@ -1,6 +1,6 @@
-import { type JsonObject, type Redact, redactor } from '../base/index.ts';
+import { isSecretName, type JsonObject, messageOf, type Redact, redactor } from '../base/index.ts';
 import { type HttpResponse, httpTransport, type Transport } from '../wire/index.ts';
-import type { Account } from './account.ts';
+import { type Account, withCurrentKey, withQuery } from './account.ts';
 import { type AnswerDecoder, answerDecoder } from './decoder.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
 import { createFailure, httpFailure, networkFailure, originOf } from './failure.ts';
@@ -70,22 +70,20 @@ async function* attempt(
   signal: AbortSignal,
   decoder: AnswerDecoder,
 ): AsyncGenerator<readonly LlmEvent[]> {
-  const { provider, account } = connection;
-  const { url, headers } = provider.endpoint(request, account);
-  const redactText = redactor([account.apiKey ?? '', ...Object.values(account.headers ?? {})]);
+  const { provider } = connection;
+  const opened = await openAccount(connection.account, signal);
+  if ('failure' in opened) {
+    if (!signal.aborted) yield decoder.fail(opened.failure);
+    return;
+  }
+  const { account } = opened;
+  const { url } = provider.endpoint(request, account);
+  const redactText = redactor(secretsOf(account));
   const deadline = createDeadline(connection.timeouts, signal);
   try {
-    const response = await connection.transport(
-      {
-        method: 'POST',
-        url,
-        headers: { 'content-type': 'application/json', ...headers, ...account.headers },
-        body: JSON.stringify(omitFields(provider.lower(request), account.omit)),
-      },
-      { signal: deadline.signal, onOpen: deadline.opened },
-    );
+    const { response, sender } = await sendRequest(connection, request, account, deadline);
     const failure = await responseFailure(response, provider);
-    if (failure) yield decoder.fail(redacted(failure, redactText));
+    if (failure) yield decoder.fail(redacted(redacted(failure, redactText), redactor(secretsOf(sender))));
     else yield* readAnswer(response, decoder, deadline);
   } catch (thrown) {
     if (!signal.aborted && !decoder.finished)
@@ -93,6 +91,51 @@ async function* attempt(
   } finally {
     deadline.close(decoder.finished);
   }
+}
+
+/** The account with its current key, or why there is none. */
+async function openAccount(
+  account: Account,
+  signal: AbortSignal,
+): Promise<{ readonly account: Account } | { readonly failure: Failure }> {
+  try {
+    return { account: await withCurrentKey(account, signal) };
+  } catch (thrown) {
+    return { failure: createFailure({ kind: 'auth', message: messageOf(thrown) }) };
+  }
+}
+
+/** Sends the request, and once more with a new key if the provider rejects one that can be renewed. */
+async function sendRequest(
+  { provider, transport }: Connection,
+  request: LlmRequest,
+  account: Account,
+  { signal, opened: onOpen }: Deadline,
+): Promise<{ readonly response: HttpResponse; readonly sender: Account }> {
+  const body = JSON.stringify(omitFields(provider.lower(request), account.omit));
+  const send = (sender: Account): Promise<HttpResponse> => {
+    const { url, headers } = provider.endpoint(request, sender);
+    return transport(
+      {
+        method: 'POST',
+        url: withQuery(url, sender),
+        headers: { 'content-type': 'application/json', ...headers, ...sender.headers },
+        body,
+      },
+      { signal, onOpen },
+    );
+  };
+  const response = await send(account);
+  const { keySupply, apiKey = '' } = account;
+  if (response.status !== 401 || keySupply === undefined) return { response, sender: account };
+  await bodyText(response);
+  const sender = { ...account, apiKey: await keySupply.renew(apiKey, signal) };
+  return { response: await send(sender), sender };
+}
+
+function secretsOf({ apiKey = '', headers = {}, query = {} }: Account): readonly string[] {
+  const secretParameters = Object.entries(query).filter(([name]) => isSecretName(name));
+  return [apiKey, ...Object.values(headers), ...secretParameters.map(([, value]) => value)];
 }
 
 async function* readAnswer(

@@ -1,5 +1,5 @@
 /** Sends a request to a model and returns a flat, balanced stream of events, the same for every provider. */
-export { type Account, bearer } from './account.ts';
+export { type Account, bearer, type KeySupply, withCurrentKey, withQuery } from './account.ts';
 export { AnswerItems } from './answer-items.ts';
 export {
   accountProblem,
@@ -13,6 +13,7 @@ export {
   type Environment,
   httpUrl,
   type InputKind,
+  type KeyCommand,
   type KeySource,
   mergeModels,
   type Model,
@@ -26,6 +27,7 @@ export {
   modelReference,
   resolveModel,
   type Tier,
+  type ValueSource,
   type Vendor,
   findVendor,
   VENDORS,

@@ -21,7 +21,7 @@ export {
 } from './http/client.ts';
 export { loopbackTransport } from './http/loopback-transport.ts';
 export { isLoopbackUrl } from './http/loopback-url.ts';
-export { proxiesFrom, type Proxies, proxyFor } from './http/proxy.ts';
+export { proxiesFrom, type Proxies, proxyFor, proxySecrets } from './http/proxy.ts';
 export { PROXY_REFUSED } from './http/proxy-error.ts';
 export { fetchFrom } from './http/transport-fetch.ts';
 export {

@@ -1,5 +1,5 @@
 import { PolypodError, withoutUndefined } from '../../base/index.ts';
-import type { Account } from '../account.ts';
+import type { Account, KeySupply } from '../account.ts';
 import { validateKey, type Environment, vendorBaseUrl, vendorKey } from './environment.ts';
 import { VENDORS, type Vendor, findVendor, type ProviderApi } from './vendors.ts';
 
@@ -11,15 +11,28 @@ export interface ConfiguredAccount {
   readonly api?: ProviderApi;
   readonly baseUrl?: string;
   readonly key?: KeySource;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | ValueSource>>;
+  readonly query?: Readonly<Record<string, string>>;
   readonly omit?: readonly string[];
 }
 
-/** The source of a key: an environment variable, a text (`source` names its origin in errors), or the reason why it is unavailable. */
-export type KeySource =
+/** The source of a value: an environment variable, a text (`source` names its origin in errors), or the reason why it is unavailable. */
+export type ValueSource =
   | { readonly env: string }
   | { readonly text: string; readonly source: string }
   | { readonly unavailable: string };
+
+/** The source of a key: that of a value, or a command that prints it. */
+export type KeySource = ValueSource | { readonly command: KeyCommand };
+
+/** A command that prints keys. The environment is the user's; the methods are those of a KeySupply. */
+export interface KeyCommand {
+  /** The program and its arguments. */
+  readonly words: readonly string[];
+  readonly expiresAfterMs?: number;
+  key(env: Environment, signal: AbortSignal): Promise<string>;
+  renew(rejected: string, env: Environment, signal: AbortSignal): Promise<string>;
+}
 
 /** All usable accounts in order of preference: configured accounts, then vendors with a key. */
 export function usableAccounts(env: Environment, configured: readonly ConfiguredAccount[]): Account[] {
@@ -119,7 +132,7 @@ function openConfigured(
   env: Environment,
   source: string,
 ): AccountResult {
-  const { name, headers } = entry;
+  const { name, query } = entry;
   const omit = entry.omit ?? vendor?.omit;
   // The vendor's variables apply only to an account with the vendor's own name, so that a key is never sent to another address.
   const ownVendor = findVendor(name) === vendor ? vendor : undefined;
@@ -128,15 +141,19 @@ function openConfigured(
     entry.baseUrl ?? (ownVendor === undefined ? vendor?.baseUrl : vendorBaseUrl(ownVendor, env));
   if (api === undefined || baseUrl === undefined)
     return { problem: `${source} is incomplete: give its vendor, or both wire and base_url` };
+  const headers = headersFor(entry, env, source);
+  if ('problem' in headers) return headers;
+  const keySupply = supplyOf(entry.key, env);
   const key = keyFor(entry, ownVendor, env, source);
   const optional = entry.key === undefined && (entry.baseUrl !== undefined || vendor?.keyless === true);
-  if (key.text === undefined && !optional) return { problem: `no key for ${name}: ${key.hint}` };
+  if (key.text === undefined && keySupply === undefined && !optional)
+    return { problem: `no key for ${name}: ${key.hint}` };
   return {
     account: {
       name,
       api,
       baseUrl,
-      ...withoutUndefined({ apiKey: key.text, headers, omit }),
+      ...withoutUndefined({ apiKey: key.text, keySupply, headers: headers.values, query, omit }),
     },
   };
 }
@@ -153,11 +170,53 @@ function keyFor(
       text: vendorKey(ownVendor, env),
       hint: `set ${ownVendor.keyEnv.join(' or ')}, or add key_env to ${source}`,
     };
-  if (key === undefined) return { text: undefined, hint: `add key_env, key_file or key to ${source}` };
+  if (key === undefined)
+    return { text: undefined, hint: `add key_env, key_file, key_command or key to ${source}` };
+  if ('command' in key) return { text: undefined, hint: '' };
   if ('env' in key)
     return { text: validateKey(env[key.env], key.env), hint: `set ${key.env}, which ${source} names` };
   if ('text' in key) return { text: validateKey(key.text, key.source), hint: `${key.source} is empty` };
   return { text: undefined, hint: key.unavailable };
+}
+
+function supplyOf(key: KeySource | undefined, env: Environment): KeySupply | undefined {
+  if (key === undefined || !('command' in key)) return undefined;
+  const { command } = key;
+  return {
+    key: (signal) => command.key(env, signal),
+    renew: (rejected, signal) => command.renew(rejected, env, signal),
+  };
+}
+
+/** The headers with the values of their variables and files. */
+function headersFor(
+  { name: account, headers }: ConfiguredAccount,
+  env: Environment,
+  source: string,
+): { readonly values: Readonly<Record<string, string>> | undefined } | { readonly problem: string } {
+  if (headers === undefined) return { values: undefined };
+  const values: Record<string, string> = {};
+  for (const [name, stated] of Object.entries(headers)) {
+    const { value, hint } = headerValue(stated, env, `headers.${name} of ${source}`);
+    if (value === undefined) return { problem: `no value for the header ${name} of ${account}: ${hint}` };
+    values[name] = value;
+  }
+  return { values };
+}
+
+function headerValue(
+  stated: string | ValueSource,
+  env: Environment,
+  source: string,
+): { readonly value: string | undefined; readonly hint: string } {
+  if (typeof stated === 'string') return { value: stated, hint: '' };
+  if ('unavailable' in stated) return { value: undefined, hint: stated.unavailable };
+  if ('env' in stated)
+    return {
+      value: validateKey(env[stated.env], stated.env, 'value'),
+      hint: `set ${stated.env}, which ${source} names`,
+    };
+  return { value: validateKey(stated.text, stated.source, 'value'), hint: `${stated.source} is empty` };
 }
 
 const CONFIG_FILE = 'config.yaml';

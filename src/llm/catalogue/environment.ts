@@ -15,14 +15,14 @@ export function vendorKey(vendor: Vendor, env: Environment): string | undefined 
 }
 
 /** Trims and validates a key; undefined if it is blank. Errors contain `source`, never the value. */
-export function validateKey(text: string | undefined, source: string): string | undefined {
+export function validateKey(text: string | undefined, source: string, what = 'key'): string | undefined {
   const key = text?.trim() ?? '';
   if (key === '') return undefined;
   // Such a key cannot be sent in a header, and the error of fetch would name neither the reason nor the key.
   if (!/^[\x20-\x7e]+$/.test(key))
     throw new PolypodError(
       'bad-request',
-      `the key in ${source} contains a line break or an unprintable character: copy it again`,
+      `the ${what} in ${source} contains a line break or an unprintable character: copy it again`,
     );
   return key;
 }

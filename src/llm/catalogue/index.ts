@@ -3,8 +3,10 @@ export {
   accountProblem,
   usableAccounts,
   type ConfiguredAccount,
+  type KeyCommand,
   type KeySource,
   ollamaAccount,
+  type ValueSource,
 } from './accounts.ts';
 export {
   type InputKind,

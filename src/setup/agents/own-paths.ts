@@ -83,8 +83,10 @@ function keyFiles(
     (path) => path !== undefined,
   );
   return [
-    ...accounts.flatMap(({ key }) =>
-      key !== undefined && 'source' in key && isAbsolute(key.source) ? [key.source] : [],
+    ...accounts.flatMap(({ key, headers = {} }) =>
+      [key, ...Object.values(headers)].flatMap((value) =>
+        typeof value === 'object' && 'source' in value && isAbsolute(value.source) ? [value.source] : [],
+      ),
     ),
     ...named.map((path) =>
       resolve(dirname(dataPaths.configFile), path.replace(/^~(?=\/|$)/, dataPaths.home)),

@@ -1,6 +1,6 @@
 import { PERMISSION_MODES } from '../../tools/index.ts';
 import { DEADLINE_FALLBACKS } from '../../pod/index.ts';
-import { LOG_LEVELS, shape } from '../../base/index.ts';
+import { isObject, LOG_LEVELS, shape } from '../../base/index.ts';
 import { httpUrl, VENDORS, findVendor, PROVIDER_APIS } from '../../llm/index.ts';
 import { MCP_SERVERS } from '../../mcp/index.ts';
 import { doors } from '../../registry.ts';
@@ -18,9 +18,24 @@ const accountName = text('a name of letters, digits, dots, dashes and underscore
   /^[A-Za-z0-9][\w.-]*$/.test(name),
 );
 
+const line = text('text without line breaks', (value) => /^[\x20-\x7e]+$/.test(value));
+const variable = text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name));
+
+/** The value of a header: the text itself, or where it is. */
+const headerValue: shape.Shape<string | { readonly env?: string; readonly file?: string }> = {
+  schema: { type: ['string', 'object'] },
+  read: (value, path, report) =>
+    isObject(value) ? HEADER_SOURCE.read(value, path, report) : line.read(value, path, report),
+};
+const HEADER_SOURCE = refined(
+  fields({}, { env: variable, file: text('the path of a file') }),
+  ({ env, file }) =>
+    (env === undefined) === (file === undefined) ? 'must have either env or file' : undefined,
+);
+
 const headers = mapOf(
   text('the name of a header', (name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)),
-  text('text without line breaks', (value) => /^[\x20-\x7e]+$/.test(value)),
+  headerValue,
 );
 
 const account = fields(
@@ -29,10 +44,15 @@ const account = fields(
     vendor: choice(VENDORS.map(({ name }) => name)),
     wire: choice(PROVIDER_APIS),
     base_url: text('an http or https address like https://host/v1', (url) => httpUrl(url) !== undefined),
-    key_env: text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name)),
+    key_env: variable,
     key_file: text('the path of a file that holds the key'),
+    key_command: refined(listOf(text('a word of the command')), (words) =>
+      words.length === 0 ? 'must name a program' : undefined,
+    ),
+    key_expires_after: DURATION,
     key: text('the key as text'),
     headers,
+    query: mapOf(text('the name of a parameter'), line),
     omit: listOf(text('the name of a field')),
   },
 );
@@ -121,9 +141,14 @@ export const CONFIG = fields(
     audit: fields({}, { file_mb: integerFrom(1), file_days: integerFrom(1), keep_files: integerFrom(1) }),
     accounts: mapOf(
       accountName,
-      refined(account, ({ vendor, wire, base_url, key_env, key_file, key }, path) => {
-        const keys = Object.entries({ key_env, key_file, key }).filter(([, value]) => value !== undefined);
+      refined(account, (stated, path) => {
+        const { vendor, wire, base_url, key_env, key_file, key_command, key } = stated;
+        const keys = Object.entries({ key_env, key_file, key_command, key }).filter(
+          ([, value]) => value !== undefined,
+        );
         if (keys.length > 1) return `has ${keys.map(([name]) => name).join(' and ')}: keep one of them`;
+        if (stated.key_expires_after !== undefined && key_command === undefined)
+          return 'has key_expires_after, which belongs to key_command';
         const complete = wire !== undefined && base_url !== undefined;
         if (complete || findVendor(vendor ?? String(path.at(-1))) !== undefined) return undefined;
         return 'is not the name of a vendor: add vendor, or both wire and base_url';

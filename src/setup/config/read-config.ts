@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuditLimits } from '../../audit/index.ts';
 import { isObject, messageOf, PolypodError, systemCodeOf, withoutUndefined } from '../../base/index.ts';
-import { type ConfiguredAccount, httpUrl, type KeySource } from '../../llm/index.ts';
+import { type ConfiguredAccount, httpUrl, type KeySource, type ValueSource } from '../../llm/index.ts';
 import type { Rule } from '../../tools/index.ts';
 import type { DaemonSettings, LoadedConfig, Permissions, SandboxSettings } from './config.ts';
 import type { RawAccount, RawConfig } from './config-shape.ts';
@@ -146,37 +146,73 @@ async function toAccount(
   account: RawAccount,
   context: AccountContext,
 ): Promise<ConfiguredAccount> {
-  const { vendor, wire: api, headers, omit } = account;
+  const { vendor, wire: api, headers, query, omit } = account;
   const baseUrl = account.base_url === undefined ? undefined : httpUrl(account.base_url);
   const key = await keySource(name, account, context);
   return {
     name,
     ...withoutUndefined({ vendor, api, baseUrl, key }),
-    ...(headers === undefined ? {} : { headers: Object.fromEntries(headers) }),
+    ...(headers === undefined ? {} : { headers: await headerSources(name, headers, context) }),
+    ...(query === undefined ? {} : { query: Object.fromEntries(query) }),
     ...withoutUndefined({ omit }),
   };
 }
 
 async function keySource(
   name: string,
-  { key_env, key_file, key }: RawAccount,
-  { file, home }: AccountContext,
+  { key_env, key_file, key_command, key_expires_after, key }: RawAccount,
+  context: AccountContext,
 ): Promise<KeySource | undefined> {
+  const { file } = context;
   if (key_env !== undefined) return { env: key_env };
+  if (key_command !== undefined) {
+    const { createKeyCommand } = await import('./key-command.ts');
+    const [program = '', ...args] = key_command;
+    const command = createKeyCommand({
+      command: [program.replace(/^~(?=\/)/, context.home), ...args],
+      ...withoutUndefined({ expiresAfterMs: key_expires_after }),
+      cwd: dirname(file),
+      source: `accounts.${name}.key_command in ${file}`,
+    });
+    return { command };
+  }
   if (key !== undefined) return { text: key, source: `accounts.${name}.key in ${file}` };
   if (key_file === undefined) return undefined;
-  const path = resolve(dirname(file), key_file.replace(/^~(?=\/|$)/, home));
+  return fileValue(key_file, `accounts.${name}.key_file`, context);
+}
+
+async function headerSources(
+  name: string,
+  headers: NonNullable<RawAccount['headers']>,
+  context: AccountContext,
+): Promise<NonNullable<ConfiguredAccount['headers']>> {
+  const entries = [...headers].map(async ([header, stated]) => {
+    if (typeof stated === 'string') return [header, stated] as const;
+    const { env, file } = stated;
+    if (env !== undefined) return [header, { env }] as const;
+    return [header, await fileValue(file ?? '', `accounts.${name}.headers.${header}`, context)] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function fileValue(
+  stated: string,
+  setting: string,
+  { file, home }: AccountContext,
+): Promise<ValueSource> {
+  const path = resolve(dirname(file), stated.replace(/^~(?=\/|$)/, home));
   try {
     return { text: await readFile(path, 'utf8'), source: path };
   } catch (thrown) {
-    // Reported when the account is used: a missing key file must not make the other accounts unusable.
-    return { unavailable: `the file of accounts.${name}.key_file cannot be read: ${messageOf(thrown)}` };
+    // Reported when the account is used: a missing file must not make the other accounts unusable.
+    return { unavailable: `the file of ${setting} cannot be read: ${messageOf(thrown)}` };
   }
 }
 
 function containsSecret({ key, headers }: RawAccount): boolean {
   const secretHeader = /authorization|key|token|secret|cookie/i;
-  return key !== undefined || [...(headers?.keys() ?? [])].some((name) => secretHeader.test(name));
+  const written = [...(headers ?? [])].filter(([, value]) => typeof value === 'string');
+  return key !== undefined || written.some(([name]) => secretHeader.test(name));
 }
 
 async function isReadableByOthers(file: string): Promise<boolean> {

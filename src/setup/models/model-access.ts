@@ -13,6 +13,8 @@ import {
   ollamaAccount,
   type Provider,
   modelReference,
+  withCurrentKey,
+  withQuery,
 } from '../../llm/index.ts';
 import { providers } from '../../registry.ts';
 import { isLoopbackUrl, loopbackTransport, type Transport, transportFrom } from '../../wire/index.ts';
@@ -207,9 +209,13 @@ async function modelsServedBy(
   options: DownloadOptions,
 ): Promise<readonly string[] | undefined> {
   const provider = providerFor(account);
-  const { url, headers } = provider.models(account);
   try {
-    return provider.modelIds(tryParse(await download(url, { ...options, headers })));
+    const { url, headers } = provider.models(await withCurrentKey(account, options.signal));
+    const list = await download(withQuery(url, account), {
+      ...options,
+      headers: { ...headers, ...account.headers },
+    });
+    return provider.modelIds(tryParse(list));
   } catch {
     // No server is listening, which is not an error.
     return undefined;

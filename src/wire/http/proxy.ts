@@ -105,3 +105,20 @@ function basicCredentials({ username, password }: URL, name: string): string | u
     );
   }
 }
+
+/** The passwords in the proxy variables, as they are written and decoded, for redaction. */
+export function proxySecrets(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const { http, https } = proxiesFrom(env) ?? {};
+  return [http, https].flatMap((variable) => {
+    const [, password] = /^(?:[^/]*\/\/)?[^/@]*?:([^/]*)@/.exec(variable?.value ?? '') ?? [];
+    return password === undefined ? [] : [password, decodedOrSame(password)];
+  });
+}
+
+function decodedOrSame(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -276,7 +276,7 @@ describe('chooseModel with a reference', () => {
     [{ name: 'groq' }, 'no key for groq: set GROQ_API_KEY, or add key_env to accounts.groq in config.yaml'],
     [
       { name: 'work', vendor: 'openai' },
-      'no key for work: add key_env, key_file or key to accounts.work in config.yaml',
+      'no key for work: add key_env, key_file, key_command or key to accounts.work in config.yaml',
     ],
     [
       { name: 'work', vendor: 'openai', key: { unavailable: 'its file is gone' } },
