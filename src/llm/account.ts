@@ -4,11 +4,13 @@ export interface Account {
   readonly name: string;
   /** The provider API it speaks: the name of a provider in the registry. */
   readonly api: string;
-  /** The URL before the part that the provider API appends, for example `https://api.openai.com/v1`. */
+  /** The URL before the part that the provider API appends, for example `https://api.openai.com/v1`. `{model}` stands for the model's id. */
   readonly baseUrl: string;
   readonly apiKey?: string;
   /** Supplies a key that expires; used instead of `apiKey`. */
   readonly keySupply?: KeySupply;
+  /** The header for `apiKey`, if it is not the one of the API. Keys of `keySupply` are tokens and use the one of the API. */
+  readonly keyHeader?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Parameters that are added to every URL. */
   readonly query?: Readonly<Record<string, string>>;
@@ -32,8 +34,16 @@ export async function withCurrentKey(account: Account, signal: AbortSignal): Pro
 }
 
 /** The authorization header that most servers expect. */
-export function bearer({ apiKey }: Account): Record<string, string> {
-  return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+export function bearer({ apiKey, keyHeader, keySupply }: Account): Record<string, string> {
+  if (!apiKey) return {};
+  return keyHeader === undefined || keySupply !== undefined
+    ? { authorization: `Bearer ${apiKey}` }
+    : { [keyHeader]: apiKey };
+}
+
+/** The account for requests to one model: replaces `{model}` in the base URL. */
+export function forModel(account: Account, model: string): Account {
+  return { ...account, baseUrl: account.baseUrl.replaceAll('{model}', encodeURIComponent(model)) };
 }
 
 /** Adds the account's parameters to a URL. */

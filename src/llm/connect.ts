@@ -1,6 +1,6 @@
 import { isSecretName, type JsonObject, messageOf, type Redact, redactor } from '../base/index.ts';
 import { type HttpResponse, httpTransport, type Transport } from '../wire/index.ts';
-import { type Account, withCurrentKey, withQuery } from './account.ts';
+import { type Account, forModel, withCurrentKey, withQuery } from './account.ts';
 import { type AnswerDecoder, answerDecoder } from './decoder.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
 import { createFailure, httpFailure, networkFailure, originOf } from './failure.ts';
@@ -71,7 +71,7 @@ async function* attempt(
   decoder: AnswerDecoder,
 ): AsyncGenerator<readonly LlmEvent[]> {
   const { provider } = connection;
-  const opened = await openAccount(connection.account, signal);
+  const opened = await openAccount(connection.account, request.model, signal);
   if ('failure' in opened) {
     if (!signal.aborted) yield decoder.fail(opened.failure);
     return;
@@ -96,10 +96,11 @@ async function* attempt(
 /** The account with its current key, or why there is none. */
 async function openAccount(
   account: Account,
+  model: string,
   signal: AbortSignal,
 ): Promise<{ readonly account: Account } | { readonly failure: Failure }> {
   try {
-    return { account: await withCurrentKey(account, signal) };
+    return { account: forModel(await withCurrentKey(account, signal), model) };
   } catch (thrown) {
     return { failure: createFailure({ kind: 'auth', message: messageOf(thrown) }) };
   }

@@ -46,7 +46,8 @@ Examples:
         cause: thrown,
       });
     });
-    const base = findVendor(target)?.baseUrl ?? target;
+    const vendor = findVendor(target);
+    const base = vendor === undefined || vendor.hasOwnAddress === true ? target : vendor.baseUrl;
     const proxy = await startRecordingProxy({
       target: base,
       directory,

@@ -110,20 +110,30 @@ export function openAccount(candidates: readonly AccountCandidate[], name: strin
 }
 
 function openVendor(vendor: Vendor, env: Environment, configFile: string): AccountResult {
-  const { name, api, keyless, keyEnv, omit } = vendor;
+  const { name, api, keyless, keyEnv, keyHeader, omit } = vendor;
+  const missing = missingAddress(vendor, env, `accounts.${name} in ${configFile}`);
   const apiKey = vendorKey(vendor, env);
   if (apiKey === undefined && keyless !== true)
     return {
       problem: `no key for ${name}: set ${keyEnv.join(' or ')}, or add it under accounts in ${configFile}`,
     };
+  if (missing !== undefined) return { problem: missing };
   return {
     account: {
       name,
       api,
       baseUrl: vendorBaseUrl(vendor, env),
-      ...withoutUndefined({ apiKey, omit }),
+      ...withoutUndefined({ apiKey, keyHeader, omit }),
     },
   };
+}
+
+/** The problem of a vendor that has another address for every customer, if the user has not given it. */
+function missingAddress(vendor: Vendor, env: Environment, source: string): string | undefined {
+  const { name, hasOwnAddress, baseUrl, baseUrlEnv = '' } = vendor;
+  if (hasOwnAddress !== true || (env[baseUrlEnv] ?? '').trim() !== '') return undefined;
+  const { origin } = new URL(baseUrl);
+  return `no address for ${name}: set ${baseUrlEnv} to ${origin.replace('resource', 'RESOURCE')}, or add base_url: ${baseUrl} to ${source}`;
 }
 
 function openConfigured(
@@ -141,6 +151,10 @@ function openConfigured(
     entry.baseUrl ?? (ownVendor === undefined ? vendor?.baseUrl : vendorBaseUrl(ownVendor, env));
   if (api === undefined || baseUrl === undefined)
     return { problem: `${source} is incomplete: give its vendor, or both wire and base_url` };
+  if (entry.baseUrl === undefined && vendor !== undefined) {
+    const missing = missingAddress(vendor, ownVendor === undefined ? {} : env, source);
+    if (missing !== undefined) return { problem: missing };
+  }
   const headers = headersFor(entry, env, source);
   if ('problem' in headers) return headers;
   const keySupply = supplyOf(entry.key, env);
@@ -153,7 +167,14 @@ function openConfigured(
       name,
       api,
       baseUrl,
-      ...withoutUndefined({ apiKey: key.text, keySupply, headers: headers.values, query, omit }),
+      ...withoutUndefined({
+        apiKey: key.text,
+        keySupply,
+        keyHeader: vendor?.keyHeader,
+        headers: headers.values,
+        query,
+        omit,
+      }),
     },
   };
 }

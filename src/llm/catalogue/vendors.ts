@@ -11,6 +11,10 @@ export interface Vendor {
   readonly api: ProviderApi;
   /** The URL before the part that the provider API appends. */
   readonly baseUrl: string;
+  /** Every customer has an own address: `baseUrl` only shows its form. */
+  readonly hasOwnAddress?: true;
+  /** The header for keys, if it is not the one of the API. */
+  readonly keyHeader?: string;
   /** The variables that may hold the key; the first one that is set is used. */
   readonly keyEnv: readonly string[];
   /** The variable that overrides the base URL in the vendor's own tools, if there is one. */
@@ -43,6 +47,17 @@ export const VENDORS: readonly Vendor[] = [
     keyEnv: ['OPENAI_API_KEY'],
     baseUrlEnv: 'OPENAI_BASE_URL',
     defaultModel: 'gpt-6.1-sol',
+  },
+  {
+    name: 'azure',
+    aliases: ['azure-openai'],
+    api: 'openai-responses',
+    baseUrl: 'https://RESOURCE.openai.azure.com/openai/v1',
+    hasOwnAddress: true,
+    keyHeader: 'api-key',
+    keyEnv: ['AZURE_OPENAI_API_KEY'],
+    baseUrlEnv: 'AZURE_OPENAI_ENDPOINT',
+    baseUrlEnvPath: '/openai/v1',
   },
   {
     name: 'google',

@@ -99,3 +99,60 @@ describe('a model without an entry in the model list', () => {
     expect(Object.keys(sim.requests[0]?.body ?? {})).not.toContain('max_tokens');
   });
 });
+
+describe('Azure OpenAI', () => {
+  it('is found in the environment: the v1 API with the key in its own header', async () => {
+    const sim = await simWith({ keys: ['azure-key'] });
+    const env = { AZURE_OPENAI_ENDPOINT: `${sim.url}/`, AZURE_OPENAI_API_KEY: 'azure-key' };
+    const { code, stdout } = await polypod(['ask', '-m', 'azure/my-deployment', 'Hi'], { env });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Yes.\n' });
+    expect(sim.requests[0]).toMatchObject({
+      path: '/openai/v1/responses',
+      headers: { 'api-key': 'azure-key' },
+      body: { model: 'my-deployment' },
+    });
+    expect(sim.requests[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('takes Entra tokens from a command', async () => {
+    const sim = await simWith({ keys: ['entra-token'] });
+    const env = homeWith(
+      `accounts:
+  azure: { base_url: "${sim.url}/openai/v1", key_command: [echo, '{"accessToken":"entra-token","expires_on":4102444800}'] }
+`,
+    );
+    const { code, stderr } = await polypod(['ask', '-m', 'azure/my-deployment', 'Hi'], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(sim.requests[0]?.headers).toMatchObject({ authorization: 'Bearer entra-token' });
+    expect(sim.requests[0]?.headers).not.toHaveProperty('api-key');
+  });
+
+  it('speaks the API with a dated version and the deployment in the URL', async () => {
+    const sim = await simWith({ keys: ['azure-key'] });
+    const env = homeWith(
+      `accounts:
+  old:
+    vendor: azure
+    wire: openai-chat
+    base_url: "${sim.url}/openai/deployments/{model}"
+    query: { api-version: "2024-10-21" }
+    key: azure-key
+`,
+    );
+    const { code, stderr } = await polypod(['ask', '-m', 'old/my deployment', 'Hi'], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(sim.requests[0]?.path).toBe(
+      '/openai/deployments/my%20deployment/chat/completions?api-version=2024-10-21',
+    );
+  });
+
+  it('needs the address of the resource', async () => {
+    const { code, stderr } = await polypod(['ask', '-m', 'azure/x', 'Hi'], {
+      env: { AZURE_OPENAI_API_KEY: 'azure-key' },
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'no address for azure: set AZURE_OPENAI_ENDPOINT to https://RESOURCE.openai.azure.com, or add base_url',
+    );
+  });
+});

@@ -10,7 +10,8 @@ export const openaiChat: ProviderApi = {
   streamType: 'text/event-stream; charset=utf-8',
   keepAlive: ': keep-alive\n\n',
   read,
-  requestKey: bearerKey,
+  // Azure OpenAI has its own header for keys.
+  requestKey: (header) => header('api-key') || bearerKey(header),
   newId: (ids) => ids.next('chatcmpl-'),
   newCallId: (ids) => ids.next('call_'),
   frames,
