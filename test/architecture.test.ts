@@ -58,7 +58,7 @@ const ORDER: Readonly<Record<string, string>> = {
   'src/base': 'glob text | json-schema',
   'src/cli': 'args output | hosting | chat rpc | commands',
   'src/cli/chat': 'view | screen | slash',
-  'src/cli/commands': 'agent approvals completion config log run sessions trash | task',
+  'src/cli/commands': 'accounts agent approvals completion config log run sessions trash | task',
   'src/client': 'tasks',
   'src/daemon': 'observe sessions sockets | doctor tasks | control | start',
   'src/extensions': 'pi',

@@ -98,6 +98,10 @@ export const COMMANDS: CommandTable = {
     summary: 'Create the configuration file.',
     load: async () => (await import('./commands/config/config.ts')).config,
   },
+  accounts: {
+    summary: 'List, add, test and remove accounts of providers.',
+    load: async () => (await import('./commands/accounts/accounts.ts')).accounts,
+  },
   models: {
     summary: 'List the known models, or refresh the list.',
     load: async () => (await import('./commands/models.ts')).models,

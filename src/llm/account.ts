@@ -9,7 +9,7 @@ export interface Account {
   readonly apiKey?: string;
   /** Supplies a key that expires; used instead of `apiKey`. */
   readonly keySupply?: KeySupply;
-  /** The header for `apiKey`, if it is not the one of the API. Keys of `keySupply` are tokens and use the one of the API. */
+  /** The header for `apiKey`, if it is not the one of the API. Tokens use the one of the API. */
   readonly keyHeader?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Parameters that are added to every URL. */
@@ -20,6 +20,8 @@ export interface Account {
 
 /** A source of keys that expire. Rejects with a PolypodError if there is none; its message contains no key. */
 export interface KeySupply {
+  /** Whether the keys are tokens, which servers expect in the header of the API even if they have another one for keys. */
+  readonly isToken: boolean;
   /** The current key; obtains one if there is none or it has expired. */
   key(signal: AbortSignal): Promise<string>;
   /** A new key, after the provider has rejected this one. */
@@ -36,7 +38,7 @@ export async function withCurrentKey(account: Account, signal: AbortSignal): Pro
 /** The authorization header that most servers expect. */
 export function bearer({ apiKey, keyHeader, keySupply }: Account): Record<string, string> {
   if (!apiKey) return {};
-  return keyHeader === undefined || keySupply !== undefined
+  return keyHeader === undefined || keySupply?.isToken === true
     ? { authorization: `Bearer ${apiKey}` }
     : { [keyHeader]: apiKey };
 }

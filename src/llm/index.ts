@@ -15,6 +15,8 @@ export {
   type InputKind,
   type KeyCommand,
   type KeySource,
+  type ListedAccount,
+  listedAccounts,
   mergeModels,
   type Model,
   MODEL_TABLE,

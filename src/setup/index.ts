@@ -11,6 +11,9 @@ import type {
   ReadyModel,
 } from './models/index.ts';
 import type { DownloadOptions } from './models/download.ts';
+import type { AccountTrial, TrialOptions } from './models/try-account.ts';
+import type * as accountFileModule from './config/account-file.ts';
+import type * as keyStoreModule from './config/key-store.ts';
 import type * as commandSafetyModule from './agents/command-safety.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import type { DataPaths } from './paths/index.ts';
@@ -31,6 +34,7 @@ export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';
 export { type SessionRef, findSession, shortIds } from './find-session.ts';
 export type { ListedModel, ModelAccess, ModelAccessOptions, KnownModels } from './models/index.ts';
+export type { AccountTrial } from './models/try-account.ts';
 
 // The following modules are loaded on first use, to keep start-up fast: listing sessions needs no provider.
 
@@ -102,6 +106,20 @@ export async function refuseUnknownProvider(
 
 export async function download(url: string, options: DownloadOptions): Promise<string> {
   return (await import('./models/download.ts')).download(url, options);
+}
+
+/** Sends one short request to a model of an account. */
+export async function tryAccount(options: TrialOptions): Promise<AccountTrial> {
+  return (await import('./models/try-account.ts')).tryAccount(options);
+}
+
+/** Where keys of accounts are stored, and how accounts are written to the configuration file. */
+export async function loadAccountFiles(): Promise<typeof accountFileModule & typeof keyStoreModule> {
+  const [accountFile, keyStore] = await Promise.all([
+    import('./config/account-file.ts'),
+    import('./config/key-store.ts'),
+  ]);
+  return { ...accountFile, ...keyStore };
 }
 
 export async function configuredAgents(

@@ -1,4 +1,4 @@
-import { PolypodError, withoutUndefined } from '../../base/index.ts';
+import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Account, KeySupply } from '../account.ts';
 import { validateKey, type Environment, vendorBaseUrl, vendorKey } from './environment.ts';
 import { VENDORS, type Vendor, findVendor, type ProviderApi } from './vendors.ts';
@@ -30,6 +30,8 @@ export interface KeyCommand {
   /** The program and its arguments. */
   readonly words: readonly string[];
   readonly expiresAfterMs?: number;
+  /** Whether the keys are tokens, for vendors that have another header for keys. */
+  readonly isToken: boolean;
   key(env: Environment, signal: AbortSignal): Promise<string>;
   renew(rejected: string, env: Environment, signal: AbortSignal): Promise<string>;
 }
@@ -48,9 +50,42 @@ export function accountProblem(
   configured: readonly ConfiguredAccount[],
   name: string,
 ): string | undefined {
-  const opened = findCandidate(accountCandidates(env, configured, CONFIG_FILE), name)?.open();
-  if (opened === undefined) return `no account ${name}`;
+  const candidate = findCandidate(accountCandidates(env, configured, CONFIG_FILE), name);
+  if (candidate === undefined) return `no account ${name}`;
+  const opened = openSafely(candidate.open);
   return 'problem' in opened ? opened.problem : undefined;
+}
+
+/** An account as it is listed, without its key. */
+export interface ListedAccount {
+  readonly name: string;
+  readonly api: string | undefined;
+  readonly baseUrl?: string;
+  /** Why it cannot be used, with the next step. */
+  readonly problem?: string;
+}
+
+/** The configured accounts, also those that cannot be used, and the vendors with a key in the environment. */
+export function listedAccounts(
+  env: Environment,
+  configured: readonly ConfiguredAccount[],
+  configFile: string,
+): ListedAccount[] {
+  return accountCandidates(env, configured, configFile).flatMap((candidate): ListedAccount[] => {
+    const { name, api, isDefaultEligible, open } = candidate;
+    const opened = openSafely(open);
+    if ('account' in opened) return isDefaultEligible ? [{ name, api, baseUrl: opened.account.baseUrl }] : [];
+    const isConfigured = configured.some((account) => account.name === name);
+    return isConfigured ? [{ name, api, problem: opened.problem }] : [];
+  });
+}
+
+function openSafely(open: () => AccountResult): AccountResult {
+  try {
+    return open();
+  } catch (thrown) {
+    return { problem: messageOf(thrown) };
+  }
 }
 
 /** The account of the user's Ollama server, used to list its models. */
@@ -204,6 +239,7 @@ function supplyOf(key: KeySource | undefined, env: Environment): KeySupply | und
   if (key === undefined || !('command' in key)) return undefined;
   const { command } = key;
   return {
+    isToken: command.isToken,
     key: (signal) => command.key(env, signal),
     renew: (rejected, signal) => command.renew(rejected, env, signal),
   };

@@ -5,6 +5,8 @@ export {
   type ConfiguredAccount,
   type KeyCommand,
   type KeySource,
+  type ListedAccount,
+  listedAccounts,
   ollamaAccount,
   type ValueSource,
 } from './accounts.ts';

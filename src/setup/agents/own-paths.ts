@@ -113,7 +113,7 @@ function ownEntries(directory: string): readonly string[] {
 }
 
 const OWN_NAMES =
-  'config.yaml models.json rules.json catalogue.jsonl catalogue.jsonl.lock sessions feeds commands trash logs tasks daemon.lock run daemon.sock rpc.sock pods outputs';
+  'config.yaml keys models.json rules.json catalogue.jsonl catalogue.jsonl.lock sessions feeds commands trash logs tasks daemon.lock run daemon.sock rpc.sock pods outputs';
 
 async function realLocation(path: string): Promise<string> {
   const found = await realPath(path);

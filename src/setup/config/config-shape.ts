@@ -50,6 +50,7 @@ const account = fields(
       words.length === 0 ? 'must name a program' : undefined,
     ),
     key_expires_after: DURATION,
+    key_keyring: boolean,
     key: text('the key as text'),
     headers,
     query: mapOf(text('the name of a parameter'), line),
@@ -143,7 +144,8 @@ export const CONFIG = fields(
       accountName,
       refined(account, (stated, path) => {
         const { vendor, wire, base_url, key_env, key_file, key_command, key } = stated;
-        const keys = Object.entries({ key_env, key_file, key_command, key }).filter(
+        const key_keyring = stated.key_keyring === true ? true : undefined;
+        const keys = Object.entries({ key_env, key_file, key_command, key_keyring, key }).filter(
           ([, value]) => value !== undefined,
         );
         if (keys.length > 1) return `has ${keys.map(([name]) => name).join(' and ')}: keep one of them`;

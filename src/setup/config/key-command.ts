@@ -47,6 +47,7 @@ export function createKeyCommand(options: KeyCommandOptions): KeyCommand {
   const { command: words, expiresAfterMs } = options;
   return {
     words,
+    isToken: true,
     ...withoutUndefined({ expiresAfterMs }),
     key: async (env, signal) =>
       current !== undefined && Date.now() < current.expiresAt ? current.key : obtain(env, signal),

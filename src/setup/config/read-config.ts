@@ -160,7 +160,7 @@ async function toAccount(
 
 async function keySource(
   name: string,
-  { key_env, key_file, key_command, key_expires_after, key }: RawAccount,
+  { key_env, key_file, key_command, key_expires_after, key_keyring, key }: RawAccount,
   context: AccountContext,
 ): Promise<KeySource | undefined> {
   const { file } = context;
@@ -176,10 +176,26 @@ async function keySource(
     });
     return { command };
   }
+  if (key_keyring === true) {
+    const [{ createKeyCommand }, { keyringLookup }] = await Promise.all([
+      import('./key-command.ts'),
+      import('./key-store.ts'),
+    ]);
+    const command = createKeyCommand({
+      command: keyringLookup(name),
+      expiresAfterMs: KEYRING_MS,
+      cwd: dirname(file),
+      source: `accounts.${name}.key_keyring in ${file}`,
+    });
+    return { command: { ...command, isToken: false } };
+  }
   if (key !== undefined) return { text: key, source: `accounts.${name}.key in ${file}` };
   if (key_file === undefined) return undefined;
   return fileValue(key_file, `accounts.${name}.key_file`, context);
 }
+
+/** How long a key from the keyring is kept in memory. */
+const KEYRING_MS = 3_600_000;
 
 async function headerSources(
   name: string,
