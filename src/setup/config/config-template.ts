@@ -4,7 +4,7 @@
  */
 export const CONFIG_TEMPLATE = `# The configuration of Polypod. Every key is optional. Remove the # of a line to change a setting.
 # Unless a comment says otherwise, the values are the defaults.
-# Check the file with: polypod doctor. A running daemon reads it again after: kill -HUP PID (see polypod status).
+# Check the file with: polypod doctor. A running daemon reloads it when it changes.
 version: 1
 
 # The model, as account/id. Without it, Polypod selects the first available provider.
@@ -26,6 +26,14 @@ version: 1
 #  work:
 #    vendor: openai                       # a second account of a vendor
 #    key_env: WORK_OPENAI_KEY
+#  vault:
+#    vendor: anthropic
+#    key_command: [vault, read, -field=key, secret/llm]   # or a program that prints the key
+#    key_expires_after: 5m                # how long a printed key is used
+#    query: { team: red }                 # parameters added to every URL
+#  home:
+#    vendor: anthropic
+#    key_keyring: true                    # or the system keyring, where polypod accounts add stored it
 
 # What agents can do without approval (docs/permissions.md).
 #permissions:
