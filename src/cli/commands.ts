@@ -46,6 +46,10 @@ export const COMMANDS: CommandTable = {
     summary: 'Stop the daemon.',
     load: async () => (await import('./commands/stop.ts')).stop,
   },
+  reload: {
+    summary: 'Make the daemon read config.yaml again.',
+    load: async () => (await import('./commands/reload.ts')).reload,
+  },
   ls: {
     summary: 'List the sessions.',
     load: async () => (await import('./commands/ls.ts')).ls,

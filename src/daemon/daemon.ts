@@ -14,6 +14,7 @@ import { metricsOf } from './observe/metrics.ts';
 import { UnexpectedErrors } from './observe/unexpected-errors.ts';
 import { OpenDoors } from './open-doors.ts';
 import type { ReloadResult } from './setup.ts';
+import { watchConfig } from './watch-config.ts';
 import { namedSocketLimit } from './sockets/named-sockets.ts';
 import { openControl } from './start/open-control.ts';
 import { openDataDirectory } from './start/open-data-directory.ts';
@@ -148,6 +149,7 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
   const stop = (why: string): Promise<void> => shutdown.stop(why);
   const control = { options, host, setup, log, doors, agents, unexpected, health, reload, stop };
   parts.control = await openControl(control);
+  parts.stopWatchingConfig = watchConfig(setup, reload, log);
   shutdown.state = 'ready';
   doors.ready();
   const socket = controlSocket(dataPaths);

@@ -1,8 +1,8 @@
-import { isSecretName, type Redact, redactor } from '../base/index.ts';
-import type { Environment, KeySource } from '../llm/index.ts';
-import { type Config, readConfig } from '../setup/config/index.ts';
+import { isSecretName, messageOf, type Redact, redactor, withoutUndefined } from '../base/index.ts';
+import { type Environment, type KeySource, VENDORS } from '../llm/index.ts';
+import { type Config, keyVariables, type LoadedConfig, readConfig } from '../setup/config/index.ts';
 import { ModelAccess } from '../setup/models/index.ts';
-import type { DataPaths } from '../setup/paths/index.ts';
+import { type DataPaths, fileVersion } from '../setup/paths/index.ts';
 import { proxySecrets } from '../wire/index.ts';
 
 export interface SetupOptions {
@@ -23,25 +23,43 @@ export interface ReloadResult {
   readonly warnings: readonly string[];
 }
 
+/** How the loaded configuration relates to its file. */
+export interface ConfigurationState {
+  readonly file: string;
+  /** The file has changed, and nothing has tried to load it since. */
+  readonly isChanged: boolean;
+  /** Why the file was not loaded: the configuration is older than the file. */
+  readonly problem?: string;
+  /** Configuration keys that have changed since the start and need a restart. */
+  readonly needsRestart: readonly string[];
+}
+
 /** The configuration and its models: everything that can be replaced while pods run. */
 export class Setup {
   readonly #options: SetupOptions;
   /** Kept open until the end, because active runs may use them. */
   readonly #retired: ModelAccess[] = [];
+  readonly #started: Config;
   #config: Config;
   #models: ModelAccess;
   #redact: Redact;
+  /** The version of the file that was last loaded or rejected. */
+  #seen: string;
+  #problem: string | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
 
   static async load(
     options: SetupOptions,
   ): Promise<{ readonly setup: Setup; readonly warnings: readonly string[] }> {
+    const seen = fileVersion(options.dataPaths.configFile);
     const { config, warnings } = await readConfig(options.dataPaths);
-    return { setup: new Setup(options, config), warnings };
+    return { setup: new Setup(options, config, seen), warnings };
   }
 
-  private constructor(options: SetupOptions, config: Config) {
+  private constructor(options: SetupOptions, config: Config, seen: string) {
     this.#options = options;
-    this.#config = config;
+    this.#started = this.#config = config;
+    this.#seen = seen;
     this.#models = new ModelAccess({ ...options, config });
     this.#redact = redactorFor(options.env, config);
   }
@@ -58,9 +76,52 @@ export class Setup {
     return this.#redact;
   }
 
-  /** Reloads the file. If it is invalid, nothing changes and the error is thrown. */
+  /** The names of the variables with keys that this process has. */
+  get keyNames(): readonly string[] {
+    const { env } = this.#options;
+    const known = [...VENDORS.flatMap(({ keyEnv }) => keyEnv), ...keyVariables(this.#config)];
+    return [...new Set(known)].filter((name) => (env[name] ?? '').trim() !== '');
+  }
+
+  /** How the loaded configuration relates to its file now. */
+  get state(): ConfigurationState {
+    const { configFile: file } = this.#options.dataPaths;
+    return {
+      file,
+      isChanged: fileVersion(file) !== this.#seen,
+      ...withoutUndefined({ problem: this.#problem }),
+      needsRestart: changes(this.#started, this.#config).afterRestart,
+    };
+  }
+
+  /** Keeps the loaded configuration although the file is missing. Returns what to do. */
+  keepWithoutFile(): string {
+    this.#seen = '';
+    this.#problem = `${this.#options.dataPaths.configFile} is missing: the daemon keeps its configuration until the file is restored; polypod reload applies the defaults`;
+    return this.#problem;
+  }
+
+  /** Reloads the file, one reload at a time. If it is invalid, nothing changes and the error is thrown. */
   async reload(): Promise<ReloadResult> {
-    const { config, warnings } = await readConfig(this.#options.dataPaths);
+    const reloading = this.#reloading.then(() => this.#reload());
+    this.#reloading = reloading.catch(() => {});
+    return reloading;
+  }
+
+  async #reload(): Promise<ReloadResult> {
+    const { dataPaths } = this.#options;
+    this.#seen = fileVersion(dataPaths.configFile);
+    try {
+      const reloaded = await this.#replace(await readConfig(dataPaths));
+      this.#problem = undefined;
+      return reloaded;
+    } catch (thrown) {
+      this.#problem = messageOf(thrown);
+      throw thrown;
+    }
+  }
+
+  async #replace({ config, warnings }: LoadedConfig): Promise<ReloadResult> {
     const models = new ModelAccess({ ...this.#options, config });
     await models.choose();
     this.#retired.push(this.#models);

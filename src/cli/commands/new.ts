@@ -42,7 +42,7 @@ Examples:
     const id =
       link === undefined
         ? await createInProcess(request, dataPaths, context)
-        : await createInDaemon(request, link);
+        : await createInDaemon(request, link, dataPaths, context);
     context.stdout.write(values.json ? `${JSON.stringify({ id })}\n` : `${id}\n`);
     return EXIT.ok;
   },
@@ -61,9 +61,20 @@ async function createInProcess(
   }
 }
 
-async function createInDaemon(request: NewSession, link: ControlLink): Promise<string> {
+async function createInDaemon(
+  request: NewSession,
+  link: ControlLink,
+  dataPaths: DataPaths,
+  { env, stderr }: CommandContext,
+): Promise<string> {
   try {
-    return stringOf((await link.call('new', { ...request })).id);
+    const { compareWithDaemon, explainRejectedModel } = await import('../hosting/compare-with-daemon.ts');
+    const { keys, configuration } = await compareWithDaemon(link, dataPaths, env);
+    for (const text of configuration) stderr.write(`polypod: ${text}\n`);
+    const created = await link.call('new', { ...request }).catch((thrown: unknown) => {
+      throw explainRejectedModel(thrown, keys);
+    });
+    return stringOf(created.id);
   } finally {
     // An open connection would keep the process alive.
     link.close();

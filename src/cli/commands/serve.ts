@@ -32,7 +32,8 @@ The daemon locks its data directory: a second daemon on it fails to start. Its l
 directory (see polypod logs).
 SIGTERM and SIGINT: no new run starts, active runs can finish within shutdown_grace (config.yaml, 10 s), the daemon
 interrupts the rest and exits with 0. Runs with a pending approval are kept; they resume after a restart when the
-approval is decided. SIGHUP: reloads config.yaml; the log shows which changes are in force and which need a restart.
+approval is decided. The daemon reloads config.yaml when it changes, and on SIGHUP or polypod reload; the log shows
+which changes are in force and which need a restart.
 Doors, limits, durability and deadlines are configured in config.yaml (see docs/daemon.md).
 
 Exit codes: 0 stopped on request, 2 configuration error, or a daemon is already running, 3 system error.

@@ -39,9 +39,13 @@ Examples:
         return EXIT.ok;
       }
       const health = await link.callSoon('status');
-      if (values.json) context.stdout.write(`${JSON.stringify({ up: true, ...health })}\n`);
+      const { compareWithDaemon } = await import('../hosting/compare-with-daemon.ts');
+      const { keys, configuration } = await compareWithDaemon(link, dataPaths, context.env);
+      const differences = [...configuration, ...keys];
+      if (values.json) context.stdout.write(`${JSON.stringify({ up: true, ...health, differences })}\n`);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
       else context.stdout.write(described(health as unknown as Health));
+      if (!values.json) for (const text of differences) context.stderr.write(`polypod: ${text}\n`);
       return EXIT.ok;
     } finally {
       link.close();

@@ -5,6 +5,7 @@ import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { CommandContext } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
 import type { AgentRequest } from '../args/agent-options.ts';
+import { compareWithDaemon, explainRejectedModel } from './compare-with-daemon.ts';
 import { ControlCalls, reconnectingPod } from './control-calls.ts';
 import { entriesIn, promptsAmong } from './earlier-prompts.ts';
 import { refuseIfOpenElsewhere } from './session-owner.ts';
@@ -30,8 +31,14 @@ export async function hostInDaemon(
   const named = reference === undefined ? {} : { model: reference };
   const sessions = async () => sessionsIn(dataPaths.dataDirectory);
   try {
+    const { keys, configuration } = await compareWithDaemon(daemon, dataPaths, context.env);
+    const keyNotices = offline ? [] : keys;
     // An unavailable model is rejected before a session is created.
-    const { notices } = await daemon.call('model', reference === undefined ? {} : { reference });
+    const { notices } = await daemon
+      .call('model', reference === undefined ? {} : { reference })
+      .catch((thrown: unknown) => {
+        throw explainRejectedModel(thrown, keyNotices);
+      });
     return {
       me,
       // The daemon uses its last valid configuration, even if the file is invalid now.
@@ -45,7 +52,7 @@ export async function hostInDaemon(
         ending: (id) =>
           `the daemon has ended: start it with polypod serve, then resume with polypod chat --resume ${id}`,
       },
-      notices: new NoticeBoard(arrayOf(notices).map(stringOf)),
+      notices: new NoticeBoard([...configuration, ...keyNotices, ...arrayOf(notices).map(stringOf)]),
       sessions,
       open: async (word) => {
         const row = findSession(await sessions(), word);

@@ -70,6 +70,10 @@ export function daemonMethods(parts: ControlParts): Readonly<Record<string, Meth
       readParams(NOTHING, params);
       return { ...(await parts.reload()) };
     },
+    configuration: async (params) => {
+      readParams(NOTHING, params);
+      return { ...setup.state, keys: setup.keyNames };
+    },
     stop: async (params) => {
       readParams(NOTHING, params);
       parts.stop();

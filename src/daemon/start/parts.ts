@@ -19,6 +19,7 @@ export interface DaemonParts {
   /** Stops logging refused connections. */
   stopReporting?: () => void;
   setup?: Setup;
+  stopWatchingConfig?: () => void;
   host?: Host;
   doors?: OpenDoors;
   control?: ControlServer;
@@ -37,6 +38,7 @@ export async function closeParts(
     lock,
     socketDirectories = [],
     stopReporting,
+    stopWatchingConfig,
     revokedTasks,
   }: DaemonParts,
   log?: Log,
@@ -48,6 +50,7 @@ export async function closeParts(
       log?.error(`cannot close the ${name}`, { reason: messageOf(thrown) });
     }
   };
+  stopWatchingConfig?.();
   revokedTasks?.close();
   await step('pods', () => host?.shutdown());
   await step('doors', () => doors?.close());

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import {
   messageOf,
@@ -12,6 +12,7 @@ import {
 } from '../../base/index.ts';
 import type { Person } from '../../pod/index.ts';
 import type { Rule } from '../../tools/index.ts';
+import { fileVersion } from '../paths/file-version.ts';
 import { lockWithRetry } from '../paths/lock-with-retry.ts';
 import { refuseUnsafeFile } from '../paths/refuse-unsafe-file.ts';
 import { RULE } from '../config/rule-shape.ts';
@@ -177,11 +178,6 @@ function isInside(directory: string, root: string): boolean {
 /** A stable id for a rule of version 1. */
 function stableId(rule: Rule): string {
   return createHash('sha256').update(JSON.stringify(rule)).digest('hex').slice(0, 12);
-}
-
-function fileVersion(file: string): string {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`;
 }
 
 function readText(file: string): string | undefined {

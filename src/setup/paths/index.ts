@@ -13,6 +13,7 @@ export {
   tasksDirectory,
 } from './data-paths.ts';
 export { existingDirectory } from './existing-directory.ts';
+export { fileVersion } from './file-version.ts';
 export { lockWithRetry } from './lock-with-retry.ts';
 export { namesIn } from './names-in.ts';
 export { makePrivateDirectory } from './private-directory.ts';

@@ -25,7 +25,11 @@ export interface ReadyRun {
   readonly tools: readonly Tool[];
   readonly system: string;
   readonly scope: Scope;
+  readonly configured: ConfiguredPolicy;
 }
+
+/** The configured mode and rules when the run started. A reload of the configuration must not allow the run more. */
+export type ConfiguredPolicy = Pick<Agent, 'mode' | 'rules'>;
 
 export interface RunSetupParts {
   readonly view: PodView;
@@ -59,7 +63,9 @@ export class RunSetup {
     if (view.settings.permissionTool !== undefined) permissionTool(view.settings.permissionTool, tools);
     const { limit = {} } = overrides;
     const scope = await limitedScope(whole, limit, agent.fileFacts);
-    return { overrides, model, tools, scope, system: this.#systemPrompt(own, overrides) };
+    const { mode, rules } = agent;
+    const system = this.#systemPrompt(own, overrides);
+    return { overrides, model, tools, scope, system, configured: { mode, rules } };
   }
 
   /** What a model would receive now besides the conversation. */
@@ -86,17 +92,18 @@ export class RunSetup {
     );
   }
 
-  policy(scope: Scope, overrides: Overrides): Policy {
+  policy(scope: Scope, overrides: Overrides, started: ConfiguredPolicy = this.#parts.agent): Policy {
     const { agent, view } = this.#parts;
+    const configured = narrowed(started, agent);
     const { limit } = overrides;
     const settings = limitedSettings(view.settings, limit);
-    const mode = limitedMode(overrides.mode ?? settings.mode ?? agent.mode, limit);
+    const mode = limitedMode(overrides.mode ?? settings.mode ?? configured.mode, limit);
     const saved = agent.rulesOf?.(personOfRun(overrides)) ?? [];
     const { fallbackRules = [] } = settings;
     // Full access needs no approval.
     const fallback =
       mode === 'full-access' ? fallbackRules.filter(({ action }) => action !== 'ask') : fallbackRules;
-    const all = [...settings.rules, ...agent.rules, ...saved, ...fallback];
+    const all = [...settings.rules, ...configured.rules, ...saved, ...fallback];
     const rules = settings.acceptEdits ? acceptingEdits(all) : all;
     const { protectedPaths = [] } = agent;
     // The sandbox uses the session's paths, which may exceed the limit's directories.
@@ -131,4 +138,11 @@ export class RunSetup {
     const { system = own, appendSystem } = { ...this.#parts.view.settings, ...overrides };
     return appendSystem === undefined ? system : `${system}\n\n${appendSystem}`;
   }
+}
+
+/** What the run started with, and what a reload has denied since. */
+function narrowed(started: ConfiguredPolicy, { mode, rules }: ConfiguredPolicy): ConfiguredPolicy {
+  const isSame = started.rules === rules || JSON.stringify(started.rules) === JSON.stringify(rules);
+  const denied = isSame ? [] : rules.filter(({ action }) => action === 'deny');
+  return { mode: limitedMode(started.mode, { mode }), rules: [...denied, ...started.rules] };
 }

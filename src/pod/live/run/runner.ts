@@ -102,7 +102,9 @@ export class Runner {
 
   /** Changes what later turns use, including those of the current run. */
   refresh(ready: ReadyRun): void {
-    if (this.#ready !== undefined) this.#ready = { ...ready, overrides: this.#ready.overrides };
+    if (this.#ready === undefined) return;
+    const { overrides, configured } = this.#ready;
+    this.#ready = { ...ready, overrides, configured };
   }
 
   get overrides(): Overrides {
@@ -275,7 +277,8 @@ export class Runner {
   }
 
   #policy(): Policy {
-    return this.#parts.setup.policy(this.#ready?.scope ?? { read: [], write: [] }, this.overrides);
+    const { scope = { read: [], write: [] }, configured } = this.#ready ?? {};
+    return this.#parts.setup.policy(scope, this.overrides, configured);
   }
 }
 
