@@ -71,7 +71,7 @@ const ORDER: Readonly<Record<string, string>> = {
   'src/protocols/pod': 'encode | sockets',
   'src/protocols/rpc': 'encode export | host-side | sessions | commands | link',
   'src/protocols/tasks': 'keys | work | http webhooks | stream',
-  'src/setup': 'paths | config | models | agents',
+  'src/setup': 'paths | config | models project | agents',
   'src/sim': 'script | provider-apis | cassettes',
   'src/sim/provider-apis': 'anthropic gemini ollama openai-chat | openai-responses',
   'src/terminal': 'keys markdown | screen | editor',

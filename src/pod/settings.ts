@@ -40,7 +40,7 @@ export interface PodSettings {
   readonly tools?: readonly string[];
   /** The agent's tools that the host program of the session allows, regardless of `tools`. */
   readonly toolLimit?: ToolLimit;
-  /** Whether the model receives the project's instructions (AGENTS.md); by default yes. */
+  /** Whether the model receives instructions (AGENTS.md) and skills; by default yes. */
   readonly contextFiles?: boolean;
   readonly clientTools: readonly ClientTool[];
   readonly delivery: InboxModes;

@@ -1,4 +1,5 @@
 /** The local setup: file paths, the user's configuration, and the available models and agents. */
+import { dirname } from 'node:path';
 import type { shape } from '../base/index.ts';
 import type { OfferedModel, OpenAgent } from '../pod/index.ts';
 import type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
@@ -16,6 +17,7 @@ import type * as accountFileModule from './config/account-file.ts';
 import type * as keyStoreModule from './config/key-store.ts';
 import type * as commandSafetyModule from './agents/command-safety.ts';
 import type { CommandRecord } from '../tools/index.ts';
+import type { CustomCommand } from './project/index.ts';
 import type { DataPaths } from './paths/index.ts';
 
 export {
@@ -32,6 +34,7 @@ export {
 } from './paths/index.ts';
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';
+export type { CustomCommand } from './project/index.ts';
 export { type SessionRef, findSession, shortIds } from './find-session.ts';
 export type { ListedModel, ModelAccess, ModelAccessOptions, KnownModels } from './models/index.ts';
 export type { AccountTrial } from './models/try-account.ts';
@@ -53,6 +56,19 @@ export async function removeRules(
   ids: readonly string[],
 ): Promise<readonly SavedRule[]> {
   return (await import('./agents/saved-rules.ts')).removeRules(rulesFile, ids);
+}
+
+/** The prompts that the user and the project store in files `commands/NAME.md`. */
+export async function customCommands(
+  cwd: string,
+  { configFile }: Pick<DataPaths, 'configFile'>,
+): Promise<readonly CustomCommand[]> {
+  return (await import('./project/index.ts')).customCommands(cwd, dirname(configFile));
+}
+
+/** The prompt of a custom command with its arguments. */
+export async function expandCommand(command: CustomCommand, args: string): Promise<string> {
+  return (await import('./project/index.ts')).expandCommand(command, args);
 }
 
 export async function readConfig(dataPaths: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {

@@ -4,17 +4,37 @@ export interface SystemPromptInput {
   readonly platform: string;
   /** A date such as `2026-11-15`: a time would change the prompt and invalidate the provider's cache. */
   readonly today: string;
-  /** The project's instruction files (AGENTS.md), outermost first. */
-  readonly instructions: readonly { readonly file: string; readonly text: string }[];
+  /** The instruction files (AGENTS.md) of the user and the project, outermost first. */
+  readonly instructions: readonly {
+    readonly of: 'user' | 'project';
+    readonly file: string;
+    readonly text: string;
+  }[];
+  /** The skills that the model can read with the tool `skill`. */
+  readonly skills?: readonly { readonly name: string; readonly description: string }[];
   /** The user's addition to the prompt. */
   readonly addition: string | undefined;
 }
 
-export function systemPrompt({ cwd, platform, today, instructions, addition }: SystemPromptInput): string {
+export function systemPrompt({
+  cwd,
+  platform,
+  today,
+  instructions,
+  skills = [],
+  addition,
+}: SystemPromptInput): string {
   const parts = [
     ROLE,
     `Working directory: ${cwd}\nPlatform: ${platform}\nToday: ${today}`,
-    ...instructions.map(({ file, text }) => `Instructions of the project, from ${file}:\n\n${text.trim()}`),
+    ...instructions.map(({ of, file, text }) => `Instructions of the ${of}, from ${file}:\n\n${text.trim()}`),
+    ...(skills.length === 0
+      ? []
+      : [
+          `Skills. Read a skill with the tool skill before you do what it describes:\n${skills
+            .map(({ name, description }) => `- ${name}: ${description}`)
+            .join('\n')}`,
+        ]),
     ...(addition === undefined ? [] : [addition]),
   ];
   return parts.join('\n\n');

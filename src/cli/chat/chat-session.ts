@@ -123,21 +123,25 @@ export class ChatSession {
       receipt = await this.#conversation.handle(command);
       return receipt;
     };
-    if (input.type === 'slash') await runSlash(input.name, input.rest, this.#context(handle));
+    const prompt = async (said: string): Promise<void> => {
+      const { cwd } = this.view;
+      const content = await contentOf(said, [...paths, ...imagesIn(said, cwd)], cwd);
+      await handle({ type: 'prompt', content, whenBusy });
+    };
+    if (input.type === 'slash') await runSlash(input.name, input.rest, this.#context(handle, prompt));
     else if (input.type === 'shell')
       await handle({ type: 'shell', command: input.command, private: input.isPrivate });
-    else {
-      const { cwd } = this.view;
-      const content = await contentOf(text, [...paths, ...imagesIn(text, cwd)], cwd);
-      await handle({ type: 'prompt', content, whenBusy });
-    }
+    else await prompt(text);
     const isCompacting = input.type === 'slash' && input.name === 'compact';
     return isCompacting
       ? { isOver: (view) => view.compactions > compactions, isRun: false }
       : acceptedWith(receipt);
   }
 
-  #context(handle: SlashCommandContext['handle']): SlashCommandContext {
+  #context(
+    handle: SlashCommandContext['handle'],
+    prompt: SlashCommandContext['prompt'],
+  ): SlashCommandContext {
     const { suggest, copy, pick, askAgain, leave, print } = this.#display;
     return {
       location: this.#location,
@@ -145,6 +149,8 @@ export class ChatSession {
       pod: this.#conversation.pod,
       notify: (text, tone) => print([notice(text, tone)]),
       list: (rows) => print([{ type: 'list', rows }]),
+      customCommands: () => this.#location.customCommands(this.view.cwd),
+      prompt,
       handle,
       enter: (pod) => this.#enter(pod),
       leave,

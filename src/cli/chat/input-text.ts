@@ -7,7 +7,7 @@ export type Input =
 
 /** Parses `/name rest`, `!command`, `!!private command`, or a prompt. A path such as `/etc/hosts` is a prompt. */
 export function inputIn(text: string): Input {
-  const [, name, rest = ''] = /^\/([a-z][a-z-]*)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
+  const [, name, rest = ''] = /^\/([a-z][\w-]*)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
   if (name !== undefined) return { type: 'slash', name, rest: rest.trim() };
   const [, marks = '', command = ''] = /^(!!?)\s*([^]*)$/.exec(text.trim()) ?? [];
   if (command !== '') return { type: 'shell', command, isPrivate: marks === '!!' };

@@ -84,6 +84,7 @@ class TerminalChat {
     });
     this.#known = {
       cwd: '',
+      commands: [],
       models: [],
       sessions: [],
       files: (cwd, isFirst) => files.list(cwd, isFirst),
@@ -180,8 +181,14 @@ class TerminalChat {
     this.#known = { ...this.#known, models, sessions };
   }
 
+  async #loadCommands(cwd: string): Promise<void> {
+    const commands = await this.#options.location.customCommands(cwd).catch(() => []);
+    this.#known = { ...this.#known, commands };
+  }
+
   #onView(view: View): void {
     this.#view = view;
+    if (view.cwd !== this.#known.cwd) void this.#loadCommands(view.cwd);
     this.#known = { ...this.#known, cwd: view.cwd };
     this.#showQuestion();
     this.#screen.refresh();

@@ -1,6 +1,6 @@
 import { arrayOf, stringOf } from '../../base/index.ts';
 import { daemonLink } from '../../daemon/index.ts';
-import { findSession, readConfig } from '../../setup/index.ts';
+import { customCommands, findSession, readConfig } from '../../setup/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { CommandContext } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
@@ -75,6 +75,7 @@ export async function hostInDaemon(
           ? []
           : promptsAmong(await entriesIn(new Layout(dataPaths.dataDirectory).path(row.file)));
       },
+      customCommands: (cwd) => customCommands(cwd, dataPaths),
       ...remoteModels(daemon),
       isUp: () => daemon.isUp(),
       close: async () => daemon.close(),

@@ -1,4 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
+import { customCommands, dataPathsFrom } from '../../setup/index.ts';
 import type { CommandContext } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
 import { ControlCalls, reconnectingPod } from './control-calls.ts';
@@ -37,6 +38,7 @@ export async function hostInOtherProcess(
     fork: refuse,
     discard: async () => {},
     prompts: refuse,
+    customCommands: (cwd) => customCommands(cwd, dataPathsFrom(context.env)),
     ...remoteModels(owner),
     isUp: () => owner.isUp(),
     close: async () => owner.close(),

@@ -1,5 +1,5 @@
 import { newSession, removeSession } from '../../daemon/index.ts';
-import { findSession } from '../../setup/index.ts';
+import { customCommands, findSession } from '../../setup/index.ts';
 import { modelReference } from '../../llm/index.ts';
 import type { CommandContext } from '../command.ts';
 import { openHostInProcess } from './host-in-process.ts';
@@ -56,6 +56,7 @@ export async function hostInThisProcess(
       fork: (id) => host.fork(id),
       discard: (id) => removeSession(host, dataPaths.dataDirectory, id),
       prompts: async (id) => currentPrompts(await host.history.prompts(id)),
+      customCommands: (cwd) => customCommands(cwd, dataPaths),
       models: () => models.list(),
       model: async (reference) => {
         const chosen = await models.choose(reference);

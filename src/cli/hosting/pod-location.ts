@@ -2,7 +2,7 @@ import type { PodHandle } from '../../control/index.ts';
 import type { Account } from '../../llm/index.ts';
 import type { ModelChoice, Origin } from '../../pod/index.ts';
 import type { Row } from '../../pod/sessions.ts';
-import type { ListedModel } from '../../setup/index.ts';
+import type { CustomCommand, ListedModel } from '../../setup/index.ts';
 import type { NoticeBoard } from './notice-board.ts';
 
 /** Where the pods of a command are hosted: in this process, the daemon, or another process that accepts connections. */
@@ -28,6 +28,8 @@ export interface PodLocation {
   readonly discard: (id: string) => Promise<void>;
   /** The earlier prompts of a conversation, oldest first. */
   readonly prompts: (id: string) => Promise<readonly EarlierPrompt[]>;
+  /** The prompts that the user and the project of a directory store as commands. */
+  readonly customCommands: (cwd: string) => Promise<readonly CustomCommand[]>;
   /** The known models, and why some of them cannot be used. */
   readonly models: () => Promise<readonly ListedModel[]>;
   /** Resolves a model reference. Rejects an unavailable model. */

@@ -107,7 +107,10 @@ const OPTIONS = {
     names: ['--no-builtin-tools', '-nbt'],
     help: 'offer no built-in tools; tools of extensions, MCP servers and the client remain',
   },
-  noContextFiles: { names: ['--no-context-files', '-nc'], help: 'do not send AGENTS.md to the model' },
+  noContextFiles: {
+    names: ['--no-context-files', '-nc'],
+    help: 'do not send AGENTS.md and skills to the model',
+  },
   extension: {
     names: ['--extension', '-e'],
     takes: 'FILE',

@@ -1,5 +1,5 @@
 import { mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Audit } from '../../audit/index.ts';
 import { safeEnv, userName, withoutUndefined } from '../../base/index.ts';
 import { type Environment, modelReference } from '../../llm/index.ts';
@@ -22,7 +22,7 @@ import { fetchFrom } from '../../wire/index.ts';
 import { systemPrompt } from '../../worker/index.ts';
 import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
-import { readInstructions } from './instructions.ts';
+import { readInstructions, readSkills, skillTool } from '../project/index.ts';
 import { createCommandLimiter } from './command-limits.ts';
 import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
@@ -124,6 +124,8 @@ async function openAgent(
             options.config.daemon.allowAgentPeers === true ? [] : socketPaths({ env, dataPaths }),
         });
   const ownTools = [...builtinTools, todoTool(todos)];
+  const userDirectory = dirname(dataPaths.configFile);
+  const skills = async () => (settings().contextFiles === false ? [] : await readSkills(cwd, userDirectory));
   await options.models.choose();
   return {
     get defaultModel() {
@@ -136,14 +138,17 @@ async function openAgent(
     },
     tools: async () => {
       await mkdir(outputs, { recursive: true, mode: 0o700 });
-      return [...ownTools, ...(await servers.tools(settings()))];
+      const readable = await skills();
+      const skill = readable.length === 0 ? [] : [skillTool(readable)];
+      return [...ownTools, ...skill, ...(await servers.tools(settings()))];
     },
     system: async () =>
       systemPrompt({
         cwd,
         platform: process.platform,
         today: new Date().toISOString().slice(0, 10),
-        instructions: settings().contextFiles === false ? [] : await readInstructions(cwd),
+        instructions: settings().contextFiles === false ? [] : await readInstructions(cwd, userDirectory),
+        skills: await skills(),
         addition: options.system,
       }),
     get mode() {

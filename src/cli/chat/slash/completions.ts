@@ -2,13 +2,16 @@ import { THINKING_LEVELS } from '../../../llm/index.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { ListedModel } from '../../../setup/index.ts';
 import type { Choice, Completion } from '../../../terminal/index.ts';
+import type { CustomCommand } from '../../../setup/index.ts';
 import { fileCompletion, mentionBefore } from './file-completion.ts';
 import { usableFirst } from './model-items.ts';
-import { SLASH_COMMANDS } from './slash-commands.ts';
+import { customRows, SLASH_COMMANDS } from './slash-commands.ts';
 
 /** The sources of completions besides the command names. */
 export interface Known {
   readonly cwd: string;
+  /** Commands that the user and the project store in files. */
+  readonly commands: readonly CustomCommand[];
   readonly models: readonly ListedModel[];
   readonly sessions: readonly { readonly word: string; readonly about: string }[];
   /** The files below `cwd`; `isFirst` if a new mention begins, so that the list should be current. */
@@ -20,8 +23,8 @@ const MOST = 50;
 /** Completes the text before the cursor: a command name, its argument, or a file after `@`. */
 export function completionOf(text: string, cursor: number, known: Known): Completion | undefined {
   const typed = text.slice(0, cursor);
-  if (/^\/[a-z-]*$/.test(typed)) return commandNames(typed);
-  const [, name, argument] = /^\/([a-z-]+) +(\S*)$/.exec(typed) ?? [];
+  if (/^\/[\w-]*$/.test(typed)) return commandNames(typed, known.commands);
+  const [, name, argument] = /^\/([\w-]+) +(\S*)$/.exec(typed) ?? [];
   if (name !== undefined && argument !== undefined)
     return completing(argument, cursor, valuesFor(name, known));
   const mention = mentionBefore(typed);
@@ -29,8 +32,9 @@ export function completionOf(text: string, cursor: number, known: Known): Comple
   return fileCompletion(mention, known.cwd, known.files(known.cwd, mention.path === ''));
 }
 
-function commandNames(typed: string): Completion {
-  const fitting = SLASH_COMMANDS.filter(({ name }) => `/${name}`.startsWith(typed));
+function commandNames(typed: string, custom: readonly CustomCommand[]): Completion {
+  const all = [...SLASH_COMMANDS, ...customRows(custom).map((row) => ({ ...row, takes: 'ARGUMENTS' }))];
+  const fitting = all.filter(({ name }) => `/${name}`.startsWith(typed));
   // A complete name comes first, so that Enter runs it and not a longer one.
   const choices = fitting
     .toSorted((one, other) => Number(`/${other.name}` === typed) - Number(`/${one.name}` === typed))

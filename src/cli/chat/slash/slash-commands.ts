@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { nearestMatch, PolypodError, systemCodeOf } from '../../../base/index.ts';
+import { type CustomCommand, expandCommand } from '../../../setup/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import { THINKING_LEVELS } from '../../../llm/index.ts';
 import { builtinTools } from '../../../tools/index.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
@@ -23,9 +25,12 @@ export interface SlashCommand {
 export async function runSlash(name: string, rest: string, context: SlashCommandContext): Promise<void> {
   const command = SLASH_COMMANDS.find((each) => each.name === name);
   if (command === undefined) {
+    const custom = await context.customCommands();
+    const stored = custom.find((each) => each.name === name.toLowerCase());
+    if (stored !== undefined) return context.prompt(await expandCommand(stored, rest));
     const near = nearestMatch(
       name,
-      SLASH_COMMANDS.map((each) => each.name),
+      [...SLASH_COMMANDS, ...custom].map((each) => each.name),
     );
     const hint = near === undefined ? '/help lists them' : `did you mean /${near}?`;
     throw new PolypodError('bad-request', `there is no command /${name}; ${hint}`);
@@ -40,7 +45,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'help',
     takes: '',
     summary: 'list the commands and keys',
-    run: (_, { list }) => list(helpRows()),
+    run: async (_, { list, customCommands }) => list(helpRows(await customCommands())),
   },
   {
     name: 'model',
@@ -227,13 +232,27 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['!cmd, !!cmd', 'run a shell command; with !! the model does not receive it'],
 ];
 
-function helpRows(): readonly string[] {
+function helpRows(custom: readonly CustomCommand[]): readonly string[] {
   const rows = [
     ...SLASH_COMMANDS.map(({ name, takes, summary }) => [`/${name} ${takes}`.trim(), summary] as const),
+    ...customRows(custom).map(({ name, takes, summary }) => [`/${name} ${takes}`.trim(), summary] as const),
     ...KEYS,
   ];
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
+}
+
+/** Custom commands as lists show them. A built-in command with the same name takes precedence. */
+export function customRows(
+  custom: readonly CustomCommand[],
+): readonly Pick<SlashCommand, 'name' | 'takes' | 'summary'>[] {
+  return custom
+    .filter(({ name }) => !SLASH_COMMANDS.some((command) => command.name === name))
+    .map(({ name, takes, description, of }) => ({
+      name,
+      takes,
+      summary: sanitizeLine(`${description} (${of})`),
+    }));
 }
 
 async function exportTo(rest: string, { pod, view, notify }: SlashCommandContext): Promise<void> {

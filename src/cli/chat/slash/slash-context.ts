@@ -1,5 +1,6 @@
 import type { PodHandle } from '../../../control/index.ts';
 import type { PodCommand, Receipt } from '../../../pod/index.ts';
+import type { CustomCommand } from '../../../setup/index.ts';
 import type { NoticeTone } from '../view/card.ts';
 import type { PodLocation } from '../../hosting/index.ts';
 import type { PickItem } from '../screen/picker-box.ts';
@@ -12,6 +13,10 @@ export interface SlashCommandContext {
   readonly pod: PodHandle;
   readonly notify: (text: string, tone?: NoticeTone) => void;
   readonly list: (rows: readonly string[]) => void;
+  /** The commands that the user and the project store in files. */
+  readonly customCommands: () => Promise<readonly CustomCommand[]>;
+  /** Sends a prompt, as if the user had typed it. */
+  readonly prompt: (text: string) => Promise<void>;
   readonly handle: (command: PodCommand) => Promise<Receipt>;
   /** Switches to another session. */
   readonly enter: (pod: PodHandle) => Promise<void>;

@@ -4,6 +4,7 @@ import type { ModelChoice, Origin, Overrides } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type CommandContext } from '../../command.ts';
 import { driveRun } from './drive-run.ts';
+import { customCommands, expandCommand } from '../../../setup/index.ts';
 import { explainFailure, failureExitCode } from '../../output/explain-failure.ts';
 import { explainShortfall, type Shortfall } from '../../output/shortfall.ts';
 import { LastAnswer } from './last-answer.ts';
@@ -45,7 +46,8 @@ export const run = runnable({
   details: `
 The prompt is read from stdin if it is - or missing. The answer is written to stdout, the steps of the agent to stderr.
 A terminal shows the answer as it arrives. A pipe receives only the final answer, when the run is finished.
-Polypod sends AGENTS.md of the directory to the model. Permission rules, MCP servers and accounts are configured in
+Polypod sends AGENTS.md (or CLAUDE.md) of the project to the model. A prompt /NAME uses the file commands/NAME.md
+(docs/chat.md). Permission rules, MCP servers and accounts are configured in
 config.yaml (see docs/permissions.md). Without a terminal, and with --json, the run is headless.
 
 The session is stored and listed (polypod ls). If the daemon is running (polypod serve), it hosts the agent, and other
@@ -61,10 +63,11 @@ Examples:
   polypod run --resume 9f3a41c7 "Now the other one"
   polypod run --headless --max-turns 20 --json "Update the changelog" > events.jsonl`,
   async run({ values, positionals }, context) {
-    const prompt = await promptFrom(positionals, context.stdin, 'polypod run "Fix the failing test"');
+    const typed = await promptFrom(positionals, context.stdin, 'polypod run "Fix the failing test"');
     refuseContradictions(values, values.resume === undefined ? undefined : '--resume');
     const request = await readAgentRequest(values, context);
     const { fresh, allowPaths, isEphemeral } = request;
+    const prompt = await expandTyped(typed, request);
     const location = await locationFor(request, context);
     const printer = values.json ? jsonPrinter(context.stdout) : new RunPrinter(context, values.quiet);
     const report = (text: string): void => {
@@ -116,6 +119,15 @@ Examples:
     }
   },
 });
+
+/** Replaces `/NAME arguments` by the prompt of a custom command, if there is one. Other text is a prompt as it is. */
+async function expandTyped(typed: string, { fresh, dataPaths }: AgentRequest): Promise<string> {
+  const [, name, rest = ''] = /^\/([a-z][\w-]*)(?:\s+([^]*))?$/i.exec(typed.trim()) ?? [];
+  if (name === undefined) return typed;
+  const commands = await customCommands(fresh.cwd, dataPaths);
+  const command = commands.find((each) => each.name === name.toLowerCase());
+  return command === undefined ? typed : expandCommand(command, rest.trim());
+}
 
 /** The daemon hosts the pod if one is running; otherwise this process does, on the same files. */
 async function locationFor(request: AgentRequest, context: CommandContext): Promise<PodLocation> {
