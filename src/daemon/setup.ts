@@ -154,6 +154,7 @@ function changes(before: Config, after: Config): Omit<ReloadResult, 'warnings'> 
     forNewPods: named({
       sandbox: ({ sandbox }) => sandbox,
       mcp_servers: ({ mcpServers }) => mcpServers,
+      extensions: ({ extensions }) => extensions,
       'permissions.pass_env': ({ permissions }) => permissions.passEnv,
       'permissions.isolate_commands': ({ permissions }) => permissions.isolateCommands,
     }),

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/index.ts';
 import type { ExecOptions, ExecResult } from './exec.ts';
 
-/** The default export of a module loaded with `-e`. It is called once with the API. */
+/** The default export of a module. It is called once for each session with the API. */
 export type Extension = (polypod: ExtensionApi) => void | Promise<void>;
 
 export interface ExtensionApi {
@@ -82,7 +82,8 @@ export interface ExtensionCommand {
 /** The second argument of hooks and handlers. */
 export interface ExtensionContext {
   readonly ui: ExtensionUi;
-  readonly hasUI: true;
+  /** Whether a user can answer dialogs. Without one, they return their defaults. */
+  readonly hasUI: boolean;
   readonly cwd: string;
   /** Whether no run is active. */
   readonly isIdle: () => boolean;

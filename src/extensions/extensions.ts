@@ -19,6 +19,8 @@ import { withHooks, createTool } from './tool.ts';
 export interface ExtensionHost {
   readonly cwd: string;
   readonly ui: ExtensionUi;
+  /** Whether a user can answer dialogs; default true. */
+  readonly hasUI?: boolean;
   /** Sends a message to the agent. During a run it is queued according to `whenBusy`, and rejected without it. */
   readonly send: (content: readonly PiContent[], whenBusy?: 'steer' | 'followUp') => void;
   readonly shutdown: () => void;
@@ -43,8 +45,8 @@ export class Extensions {
 
   constructor(host: ExtensionHost) {
     this.#host = host;
-    const { cwd, isIdle, abort, shutdown, onError } = host;
-    this.#context = withContextRefusals({ ui: piUi(host.ui), hasUI: true, cwd, isIdle, abort, shutdown });
+    const { cwd, hasUI = true, isIdle, abort, shutdown, onError } = host;
+    this.#context = withContextRefusals({ ui: piUi(host.ui), hasUI, cwd, isIdle, abort, shutdown });
     this.#hooks = new Hooks({ context: this.#context, onError });
   }
 
@@ -69,9 +71,10 @@ export class Extensions {
     }
   }
 
-  /** All tools of an agent, including those of extensions, with hooks. */
+  /** All tools of an agent, including those of extensions, with hooks. A tool of an extension replaces one of the same name. */
   extend(tools: readonly Tool[]): readonly Tool[] {
-    return [...tools, ...this.#tools].map((tool) => withHooks(tool, this.#hooks));
+    const others = tools.filter(({ name }) => !this.#tools.some((own) => own.name === name));
+    return [...others, ...this.#tools].map((tool) => withHooks(tool, this.#hooks));
   }
 
   /** Runs a command; returns false if it does not exist. */

@@ -71,6 +71,8 @@ export async function expandCommand(command: CustomCommand, args: string): Promi
   return (await import('./project/index.ts')).expandCommand(command, args);
 }
 
+export { extendedAgent, keepOffStdout } from './agents/extended-agent.ts';
+
 export async function readConfig(dataPaths: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {
   return (await import('./config/read-config.ts')).readConfig(dataPaths);
 }

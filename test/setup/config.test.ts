@@ -33,6 +33,7 @@ const NOTHING = {
   permissions: { rules: [], allowPaths: [], passEnv: [] },
   sandbox: {},
   mcpServers: [],
+  extensions: [],
   streamRules: [],
   daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
   log: {},
@@ -68,6 +69,12 @@ describe('a configuration', () => {
     await expect(read('sandbox: { read: [relative] }\n')).rejects.toThrow(/must be an absolute path/);
     await expect(read('sandbox: { tmp_mb: 0 }\n')).rejects.toThrow(/tmp_mb/);
     await expect(read('sandbox: { network: true }\n')).rejects.toThrow(/network/);
+  });
+
+  test('names extensions relative to its own directory or to the home directory', async () => {
+    const directory = await directoryWith({ 'config.yaml': 'extensions: [a.mjs, ~/b.ts, /c]\n' });
+    const { config } = await readConfig({ configFile: join(directory, 'config.yaml'), home: '/home/ada' });
+    expect(config.extensions).toEqual([join(directory, 'a.mjs'), '/home/ada/b.ts', '/c']);
   });
 
   test('is read with all its keys', async () => {

@@ -37,6 +37,12 @@ export const AGENT_OPTIONS = {
     value: 'FILE',
     help: 'MCP servers to use, as JSON: { "mcpServers": { … } }',
   },
+  extension: {
+    type: 'texts',
+    short: 'e',
+    value: 'FILE',
+    help: 'an extension to load; can be repeated',
+  },
   offline: { type: 'flag', help: 'use the built-in simulated model' },
   'no-session': { type: 'flag', help: 'do not store the session' },
   'no-daemon': { type: 'flag', help: 'run in this process, even if the daemon is running' },
@@ -58,6 +64,8 @@ export interface AgentRequest {
   readonly allowPaths: readonly string[];
   readonly sandbox: boolean;
   readonly mcpServers: readonly McpServerSpec[];
+  /** Absolute paths of modules. */
+  readonly extensions: readonly string[];
 }
 
 /** Reads the paths and files that the options name. Rejects if a path does not exist. */
@@ -72,10 +80,12 @@ export async function readAgentRequest(values: AgentValues, context: CommandCont
     },
     offline,
     isEphemeral,
-    isInProcess: values['no-daemon'] || isEphemeral || sandbox || mcpConfig !== undefined,
-    allowPaths: await Promise.all(values['allow-path'].map(existing)),
+    isInProcess:
+      values['no-daemon'] || isEphemeral || sandbox || mcpConfig !== undefined || values.extension.length > 0,
+    allowPaths: await Promise.all(values['allow-path'].map((path) => existing(path, 'allow'))),
     sandbox,
     mcpServers: mcpConfig === undefined ? [] : await serversIn(mcpConfig),
+    extensions: await Promise.all(values.extension.map((path) => existing(path, 'load'))),
   };
 }
 
@@ -98,10 +108,10 @@ export function exclusive(one: string, other: string): PolypodError {
   return new PolypodError('bad-request', `${one} and ${other} exclude each other`);
 }
 
-async function existing(path: string): Promise<string> {
+async function existing(path: string, verb: string): Promise<string> {
   const full = resolve(path);
   await stat(full).catch((thrown: unknown) => {
-    throw new PolypodError('not-found', `cannot allow ${path}: ${messageOf(thrown)}`, { cause: thrown });
+    throw new PolypodError('not-found', `cannot ${verb} ${path}: ${messageOf(thrown)}`, { cause: thrown });
   });
   return full;
 }

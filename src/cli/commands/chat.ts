@@ -125,8 +125,14 @@ async function opened(
 }
 
 /** Rejects options that only apply to pods of this process if another process has the session open. */
-function refuseOwnProcess({ sandbox, mcpServers }: AgentRequest, id: string): void {
-  const option = sandbox ? '--sandbox' : mcpServers.length > 0 ? '--mcp-config' : undefined;
+function refuseOwnProcess({ sandbox, mcpServers, extensions }: AgentRequest, id: string): void {
+  const option = sandbox
+    ? '--sandbox'
+    : mcpServers.length > 0
+      ? '--mcp-config'
+      : extensions.length > 0
+        ? '--extension'
+        : undefined;
   if (option !== undefined)
     throw new PolypodError(
       'conflict',

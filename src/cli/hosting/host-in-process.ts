@@ -16,7 +16,10 @@ import type { CommandContext } from '../command.ts';
 import { version } from '../version.ts';
 
 export interface InProcessOptions
-  extends Pick<AgentsOptions, 'allowPaths' | 'sandbox' | 'mcpServers' | 'onServerChange'> {
+  extends Pick<
+    AgentsOptions,
+    'allowPaths' | 'sandbox' | 'mcpServers' | 'onServerChange' | 'extensions' | 'onExtensionError'
+  > {
   readonly dataPaths: DataPaths;
   /** The default model. */
   readonly model?: string | undefined;

@@ -16,7 +16,7 @@ export async function hostInThisProcess(
   request: AgentRequest,
   context: CommandContext,
 ): Promise<PodLocation> {
-  const { dataPaths, fresh, offline, isEphemeral, allowPaths, sandbox, mcpServers } = request;
+  const { dataPaths, fresh, offline, isEphemeral, allowPaths, sandbox, mcpServers, extensions } = request;
   const board = new NoticeBoard();
   const here = await openHostInProcess(
     {
@@ -26,6 +26,9 @@ export async function hostInThisProcess(
       allowPaths,
       sandbox,
       mcpServers,
+      extensions,
+      onExtensionError: (_, path, event, error) =>
+        board.post(`the extension ${path} failed (${event}): ${error}`),
       model: fresh.model,
       onServerChange: (_, { name, state, error }) => {
         if (state === 'failed') board.post(`MCP server ${name} failed: ${error ?? 'no reason given'}`);

@@ -1,7 +1,8 @@
 import { withoutUndefined } from '../../base/index.ts';
 import type { Extensions, ExtensionUi } from '../../extensions/index.ts';
-import type { Agent, OpenAgent } from '../../pod/index.ts';
+import type { OpenAgent } from '../../pod/index.ts';
 import type { RpcExtensions, UiRequests } from '../../protocols/index.ts';
+import { extendedAgent, keepOffStdout } from '../../setup/index.ts';
 
 export interface RpcExtensionsOptions {
   readonly files: readonly string[];
@@ -35,52 +36,6 @@ export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions):
     },
     extended: (agents) =>
       files.length === 0 ? agents : async (context) => extendedAgent(await agents(context), () => loaded),
-  };
-}
-
-/** stdout carries the protocol: output of extensions goes to stderr. */
-function keepOffStdout(out: Console): void {
-  for (const method of ['log', 'info', 'debug', 'dir', 'table'] as const)
-    out[method] = (...values: unknown[]) => out.error(...values);
-}
-
-/** Adds the tools of extensions. They need no approval: naming the file on the command line allows them. */
-function extendedAgent(agent: Agent, loaded: () => Extensions | undefined): Agent {
-  const {
-    model,
-    system,
-    sandboxed,
-    protectedPaths = [],
-    fileFacts,
-    scope,
-    toolContext,
-    remember,
-    close,
-  } = agent;
-  return {
-    get defaultModel() {
-      return agent.defaultModel;
-    },
-    get mode() {
-      return agent.mode;
-    },
-    get rules() {
-      const own = (loaded()?.tools ?? []).map(({ name }) => ({ tool: name, action: 'auto' }) as const);
-      return [...agent.rules, ...own];
-    },
-    tools: async () => {
-      const tools = await agent.tools();
-      return loaded()?.extend(tools) ?? tools;
-    },
-    model,
-    system,
-    sandboxed,
-    protectedPaths,
-    fileFacts,
-    scope,
-    toolContext,
-    remember,
-    close,
   };
 }
 

@@ -251,6 +251,8 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
       models: access,
       version: version(),
       sandbox: options.isSandboxed,
+      onExtensionError: (_, path, event, error) =>
+        void stderr.write(`polypod: the extension ${path} failed (${event}): ${error}\n`),
       audit: audit?.record,
     }),
   );

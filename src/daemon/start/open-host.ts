@@ -41,6 +41,8 @@ export async function openHost({
       },
       ownFiles,
       audit: audit.record,
+      onExtensionError: (pod, path, event, error) =>
+        log.warn('an extension failed', { pod, path, event, error }),
       onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
     }),
     limits,

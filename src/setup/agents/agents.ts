@@ -23,6 +23,7 @@ import { systemPrompt } from '../../worker/index.ts';
 import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
 import { readInstructions, readSkills, skillTool } from '../project/index.ts';
+import { withExtensions } from './agent-extensions.ts';
 import { createCommandLimiter } from './command-limits.ts';
 import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
@@ -45,6 +46,9 @@ export interface AgentsOptions {
   readonly sandbox?: boolean;
   /** Added to those of the configuration. */
   readonly mcpServers?: readonly McpServerSpec[];
+  /** Extensions that are loaded besides those of the configuration, as absolute paths. */
+  readonly extensions?: readonly string[];
+  readonly onExtensionError?: (podId: string, path: string, event: string, error: string) => void;
   /** Added to the system prompt. */
   readonly system?: string | undefined;
   /** Polypod's own files that neither the environment nor the configuration names. */
@@ -61,7 +65,13 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
   return async (context) => {
     // Must finish before a pod reports how its last calls ended.
     await (orphansEnded ??= endOrphanedCommands(options.dataPaths));
-    return openAgent(options, context, await (savedRules ??= SavedRules.open(options.dataPaths.rulesFile)));
+    const rules = await (savedRules ??= SavedRules.open(options.dataPaths.rulesFile));
+    const agent = await openAgent(options, context, rules);
+    return withExtensions(agent, {
+      files: [...new Set([...options.config.extensions, ...(options.extensions ?? [])])],
+      cwd: context.cwd,
+      onError: (...failure) => options.onExtensionError?.(context.podId, ...failure),
+    });
   };
 }
 

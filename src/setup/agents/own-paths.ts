@@ -9,7 +9,7 @@ import { type DataPaths, dataPathsFrom } from '../paths/data-paths.ts';
 export interface OwnPathsOptions {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
-  readonly config: Pick<Config, 'accounts' | 'daemon'>;
+  readonly config: Pick<Config, 'accounts' | 'daemon' | 'extensions'>;
   /** Further files: the configuration file of an agent, and the files that it names. */
   readonly files?: readonly string[];
 }
@@ -57,6 +57,8 @@ function listPaths({ env, dataPaths, config, files = [] }: OwnPathsOptions): rea
     ...(env.POLYPOD_AGENT_CONFIG ? [env.POLYPOD_AGENT_CONFIG] : []),
     ...(env.POLYPOD_API_KEY_FILE ? [env.POLYPOD_API_KEY_FILE] : []),
     ...keyFiles(config, dataPaths),
+    // An agent that changes an extension would run code without approval.
+    ...config.extensions,
     ...files,
   ];
 }

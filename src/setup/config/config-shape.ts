@@ -130,6 +130,7 @@ export const CONFIG = fields(
     sandbox,
     stream_rules: listOf(streamRule),
     mcp_servers: MCP_SERVERS,
+    extensions: listOf(text('the path of a module')),
     doors: openDoors,
     tasks: TASKS,
     sockets,

@@ -17,6 +17,8 @@ export interface Config {
   readonly permissions: Permissions;
   readonly sandbox: SandboxSettings;
   readonly mcpServers: readonly McpServerSpec[];
+  /** Modules of the user that are loaded for every session, as absolute paths. */
+  readonly extensions: readonly string[];
   /** Text that the model must not write: an answer that matches is cancelled and restarted. */
   readonly streamRules: readonly RawStreamRule[];
   readonly daemon: DaemonSettings;

@@ -6,6 +6,7 @@ export const DEFAULT_CONFIG: Config = {
   permissions: { rules: [], allowPaths: [], passEnv: [] },
   sandbox: {},
   mcpServers: [],
+  extensions: [],
   streamRules: [],
   daemon: {
     doors: {},

@@ -28,6 +28,9 @@ export async function readConfig({
       permissions: toPermissions(file.permissions),
       sandbox: sandboxSettings(file.sandbox),
       mcpServers: file.mcp_servers ?? [],
+      extensions: (file.extensions ?? []).map((path) =>
+        resolve(dirname(configFile), path.replace(/^~(?=\/)/, home)),
+      ),
       streamRules: file.stream_rules ?? [],
       daemon: daemonSettings(file),
       log: file.log ?? {},

@@ -51,7 +51,8 @@ Polypod sends AGENTS.md (or CLAUDE.md) of the project to the model. A prompt /NA
 config.yaml (see docs/permissions.md). Without a terminal, and with --json, the run is headless.
 
 The session is stored and listed (polypod ls). If the daemon is running (polypod serve), it hosts the agent, and other
-clients can watch it. With --no-daemon, --no-session, --sandbox or --mcp-config, this process hosts the agent.
+clients can watch it. With --no-daemon, --no-session, --sandbox, --mcp-config or -e, this process
+hosts the agent.
 
 Exit codes: 0 done, 1 the task failed or a limit stopped it, 2 usage or configuration error (including a key or a
 model that the provider rejects), or a call was denied because no one could approve it, 3 provider or system error,
