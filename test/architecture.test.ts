@@ -75,7 +75,7 @@ const ORDER: Readonly<Record<string, string>> = {
   'src/sim': 'script | provider-apis | cassettes',
   'src/sim/provider-apis': 'anthropic gemini ollama openai-chat | openai-responses',
   'src/terminal': 'keys markdown | screen | editor',
-  'src/tools': 'text | process | files policy | search sandbox read-only-run',
+  'src/tools': 'text | process | files policy web | search sandbox read-only-run',
   'src/tools/policy': 'shell | git',
   'src/tools/sandbox': 'workspace',
   'src/wire': 'http unix',

@@ -33,6 +33,7 @@ export { printedText } from './printed-output.ts';
 export { openSandboxes, type Sandboxes, type SandboxOptions, type SandboxScope } from './sandbox/index.ts';
 export { TODO_STATUSES, type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export { workspaceFiles } from './search/workspace-files.ts';
+export { webFetchTool } from './web-fetch.ts';
 export { prepareReadOnlyRun } from './read-only-run/index.ts';
 export {
   type ExaminedCall,

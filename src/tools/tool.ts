@@ -41,6 +41,8 @@ export type Access =
       readonly after?: (before: string | undefined) => string | undefined;
     }
   | { readonly type: 'command'; readonly command: string; readonly cwd: string }
+  /** A request to a web server, whose host name is in lower case. */
+  | { readonly type: 'web'; readonly host: string }
   /** Known by name only: a tool of an MCP server or of a client. */
   | { readonly type: 'foreign'; readonly readOnly: boolean };
 

@@ -30,7 +30,7 @@ async function warningsFor(yaml: string, mode: number): Promise<readonly string[
 }
 
 const NOTHING = {
-  permissions: { rules: [], allowPaths: [], passEnv: [] },
+  permissions: { rules: [], allowPaths: [], privateHosts: [], passEnv: [] },
   sandbox: {},
   mcpServers: [],
   extensions: [],

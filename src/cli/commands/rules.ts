@@ -88,11 +88,12 @@ async function remove(
   return EXIT.ok;
 }
 
-function ruleText({ rule: { action, tool, command, exact, path } }: SavedRule): string {
+function ruleText({ rule: { action, tool, command, exact, path, host } }: SavedRule): string {
   return [
     action,
     ...(tool === undefined ? [] : [tool]),
     ...(command === undefined ? [] : [exact === true ? `exactly ${command}` : command]),
     ...(path === undefined ? [] : [path]),
+    ...(host === undefined ? [] : [host]),
   ].join(' ');
 }

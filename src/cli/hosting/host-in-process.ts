@@ -66,6 +66,7 @@ export async function openHostInProcess(
       models,
       version: version(),
       audit: audit?.record,
+      offline,
       ...agentOptions,
     }),
     approvals,

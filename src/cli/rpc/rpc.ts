@@ -251,6 +251,7 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
       models: access,
       version: version(),
       sandbox: options.isSandboxed,
+      offline: options.isOffline,
       onExtensionError: (_, path, event, error) =>
         void stderr.write(`polypod: the extension ${path} failed (${event}): ${error}\n`),
       audit: audit?.record,

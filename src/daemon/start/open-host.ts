@@ -17,7 +17,7 @@ export interface HostParts {
 
 /** Opens the host of a daemon's pods. `failures` counts the logs that could not be written. */
 export async function openHost({
-  options: { env, dataPaths, version, sandbox = false },
+  options: { env, dataPaths, version, sandbox = false, offline = false },
   setup,
   log,
   audit,
@@ -30,6 +30,7 @@ export async function openHost({
     // Tools and MCP servers are loaded with the first agent, not with the daemon.
     agents: agentsFrom({
       sandbox,
+      offline,
       env,
       dataPaths,
       version,

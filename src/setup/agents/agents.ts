@@ -17,6 +17,7 @@ import {
   type Scope,
   scopeFrom,
   todoTool,
+  webFetchTool,
 } from '../../tools/index.ts';
 import { fetchFrom } from '../../wire/index.ts';
 import { systemPrompt } from '../../worker/index.ts';
@@ -44,6 +45,8 @@ export interface AgentsOptions {
   readonly mode?: PermissionMode | undefined;
   readonly allowPaths?: readonly string[];
   readonly sandbox?: boolean;
+  /** Agents get no tool that uses the network. */
+  readonly offline?: boolean;
   /** Added to those of the configuration. */
   readonly mcpServers?: readonly McpServerSpec[];
   /** Extensions that are loaded besides those of the configuration, as absolute paths. */
@@ -133,7 +136,9 @@ async function openAgent(
           hidden: () =>
             options.config.daemon.allowAgentPeers === true ? [] : socketPaths({ env, dataPaths }),
         });
-  const ownTools = [...builtinTools, todoTool(todos)];
+  const privateHosts = () => options.config.permissions.privateHosts;
+  const web = options.offline === true ? [] : [webFetchTool({ privateHosts })];
+  const ownTools = [...builtinTools, todoTool(todos), ...web];
   const userDirectory = dirname(dataPaths.configFile);
   const skills = async () => (settings().contextFiles === false ? [] : await readSkills(cwd, userDirectory));
   await options.models.choose();

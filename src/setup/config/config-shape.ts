@@ -64,6 +64,7 @@ const permissions = fields(
     mode: choice(PERMISSION_MODES),
     rules: listOf(RULE),
     allow_paths: listOf(text('a path')),
+    private_hosts: listOf(text('a host name or address', (name) => /^[\w.:-]+$/.test(name))),
     pass_env: listOf(text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name))),
     isolate_commands: choice(['auto', 'off']),
   },

@@ -53,6 +53,8 @@ export interface Permissions {
   readonly mode?: PermissionMode;
   readonly rules: readonly Rule[];
   readonly allowPaths: readonly string[];
+  /** Hosts that web requests may reach although they are on this machine or in a private network. */
+  readonly privateHosts: readonly string[];
   /** Variables that are passed to commands although they may hold secrets. */
   readonly passEnv: readonly string[];
   /** Whether commands outside the sandbox run in their own process namespace, where supported; default true. */

@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 /** The configuration without a file. */
 export const DEFAULT_CONFIG: Config = {
   accounts: [],
-  permissions: { rules: [], allowPaths: [], passEnv: [] },
+  permissions: { rules: [], allowPaths: [], privateHosts: [], passEnv: [] },
   sandbox: {},
   mcpServers: [],
   extensions: [],

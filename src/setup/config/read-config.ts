@@ -84,11 +84,19 @@ function auditLimits({
 }
 
 function toPermissions(rawAccounts: RawConfig['permissions']): Permissions {
-  const { mode, rules = [], allow_paths = [], pass_env = [], isolate_commands } = rawAccounts ?? {};
+  const {
+    mode,
+    rules = [],
+    allow_paths = [],
+    private_hosts = [],
+    pass_env = [],
+    isolate_commands,
+  } = rawAccounts ?? {};
   return {
     ...withoutUndefined({ mode }),
     rules: rules.map(toRule),
     allowPaths: allow_paths,
+    privateHosts: private_hosts.map((name) => name.toLowerCase()),
     passEnv: pass_env,
     ...(isolate_commands === undefined ? {} : { isolateCommands: isolate_commands === 'auto' }),
   };
@@ -102,10 +110,10 @@ function sandboxSettings(rawAccounts: RawConfig['sandbox']): SandboxSettings {
   };
 }
 
-function toRule({ action, tool, command, exact, path }: Partial<Rule> & Pick<Rule, 'action'>): Rule {
+function toRule({ action, tool, command, exact, path, host }: Partial<Rule> & Pick<Rule, 'action'>): Rule {
   return {
     action,
-    ...withoutUndefined({ tool, command, exact, path }),
+    ...withoutUndefined({ tool, command, exact, path, host }),
   };
 }
 

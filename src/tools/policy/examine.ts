@@ -30,7 +30,7 @@ export async function examine(
 
 async function examineAccess(access: Access, fileFacts: FileFacts): Promise<JudgedAccess> {
   if (access.type === 'command') return await examineCommand(access.command, access.cwd, fileFacts);
-  if (access.type === 'foreign') return access;
+  if (access.type === 'foreign' || access.type === 'web') return access;
   const location = await fileFacts.realPath(access.path);
   const content =
     access.type === 'write' && 'after' in access

@@ -14,6 +14,7 @@ export interface Finding {
   readonly verdict: Verdict;
   readonly about:
     | { readonly type: 'tool' }
+    | { readonly type: 'host'; readonly host: string }
     | { readonly type: 'file'; readonly file: File }
     | { readonly type: 'program'; readonly step: JudgedStep }
     /** A command line that cannot be split into programs. */

@@ -36,6 +36,8 @@ function judgeAccess(tool: string, access: JudgedAccess, policy: Policy): readon
   if (access.type === 'command') return judgeCommand(tool, access, policy);
   if (access.type === 'foreign')
     return [{ verdict: judgeForeign(tool, access.readOnly, policy), about: { type: 'tool' } }];
+  if (access.type === 'web')
+    return [{ verdict: judgeHost(tool, access.host, policy), about: { type: 'host', host: access.host } }];
   return [fileFinding(access, judgePath({ tool, file: access }, access.type, policy))];
 }
 
@@ -44,6 +46,15 @@ function judgeTool(tool: string, policy: Policy): Verdict {
   const rule = decidingRule({ tool }, policy.rules, policy.scope);
   if (rule !== undefined && rule.action !== 'auto') return ruleVerdict(rule, tool);
   return verdict('allow', 'It touches nothing.', rule);
+}
+
+/** A request can send data of the workspace in its address, so it needs approval in every mode but full access. */
+function judgeHost(tool: string, host: string, policy: Policy): Verdict {
+  const rule = decidingRule({ tool, host }, policy.rules, policy.scope);
+  if (rule !== undefined && rule.action !== 'auto') return ruleVerdict(rule, host);
+  if (policy.mode === 'full-access') return verdict('allow', 'Full access.');
+  if (rule !== undefined) return verdict('allow', `A rule allows ${host}.`, rule);
+  return verdict('ask', `It sends a request to ${host}, and no rule allows this host.`);
 }
 
 /** Whether a foreign tool only reads is a claim of its author, which is enough to deny it but not to trust it. */

@@ -13,6 +13,7 @@ export interface ExaminedCall {
 export type JudgedAccess =
   | JudgedPath
   | JudgedCommand
+  | { readonly type: 'web'; readonly host: string }
   | { readonly type: 'foreign'; readonly readOnly: boolean };
 
 export interface JudgedPath {

@@ -29,6 +29,7 @@ function ruleForFinding({ verdict, about }: Finding, tool: string): Rule | undef
   if (verdict.rule !== undefined || about.type === 'text') return undefined;
   const name = escapeGlob(tool);
   if (about.type === 'tool') return { tool: name, action: 'auto' };
+  if (about.type === 'host') return { tool: name, host: about.host, action: 'auto' };
   if (about.type === 'program') return commandRule(about.step, name);
   const { location } = about.file;
   return 'real' in location ? { tool: name, path: escapeGlob(location.real), action: 'auto' } : undefined;

@@ -20,6 +20,8 @@ export interface Rule {
   readonly command?: string;
   /** Whether no more words may follow. */
   readonly exact?: boolean;
+  /** A host name of web requests: `docs.example.com`, or `*.example.com` for all below it. */
+  readonly host?: string;
   /** A glob for a path, absolute or at any depth: `build/**`. */
   readonly path?: string;
   readonly action: (typeof RULE_ACTIONS)[number];
@@ -31,6 +33,8 @@ export interface Part {
   /** The program, or its text if it is unknown. */
   readonly step?: JudgedStep | { readonly text: string };
   readonly file?: Pick<TouchedFile, 'path' | 'location'>;
+  /** The host of a web request. */
+  readonly host?: string;
 }
 
 /**
@@ -39,7 +43,11 @@ export interface Part {
  */
 export function decidingRule(part: Part, rules: readonly Rule[], scope: Scope): Rule | undefined {
   return rules.find(
-    (rule) => matchesTool(rule, part.tool) && matchesCommand(rule, part) && matchesPath(rule, part, scope),
+    (rule) =>
+      matchesTool(rule, part.tool) &&
+      matchesCommand(rule, part) &&
+      matchesPath(rule, part, scope) &&
+      matchesHost(rule, part),
   );
 }
 
@@ -56,6 +64,13 @@ function matchesCommand(rule: Rule, { step }: Part): boolean {
   return (
     !('text' in step) && step.hazard === undefined && matchesExactly(rule.command, rule.exact ?? false, step)
   );
+}
+
+function matchesHost({ host: pattern }: Rule, { host }: Part): boolean {
+  if (pattern === undefined) return true;
+  if (host === undefined) return false;
+  const name = pattern.toLowerCase();
+  return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
 }
 
 function matchesPath(rule: Rule, { file }: Part, scope: Scope): boolean {

@@ -69,7 +69,7 @@ export async function perform(
   workspace: Workspace,
 ): Promise<string> {
   const access = accessOf(attempt, workspace);
-  if (access.type === 'foreign') return '';
+  if (access.type === 'foreign' || access.type === 'web') return '';
   const call = { tool: attempt.tool, access: await examine([access], fileFacts) };
   const policy = await policyFor(circumstances, workspace);
   if (access.type === 'command') {

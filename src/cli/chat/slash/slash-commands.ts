@@ -185,7 +185,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     summary: 'list the available tools',
     run(_, { view, notify }) {
       const { tools, clientTools } = view.settings;
-      const own = [...builtinTools.map(({ name }) => name), 'todo'];
+      const own = [...builtinTools.map(({ name }) => name), 'todo', 'web_fetch'];
       const all = [...own, ...clientTools.map(({ name }) => name)];
       notify(tools === undefined ? `${all.join(', ')}, and those of its MCP servers` : tools.join(', '));
     },

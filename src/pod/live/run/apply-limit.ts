@@ -62,7 +62,7 @@ export async function beyondLimit(
     'real' in location && roots.some((root) => 'real' in root && isInside(root.real, location.real));
   const call: ExaminedCall = { tool, access: await examine(access, fileFacts) };
   for (const one of call.access) {
-    if (one.type === 'foreign') continue;
+    if (one.type === 'foreign' || one.type === 'web') continue;
     if (one.type !== 'command') {
       if (!isAllowed(one.location)) return `${one.path} lies outside of its directories`;
       continue;
