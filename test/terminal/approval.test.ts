@@ -55,7 +55,8 @@ describe('a question for approval', () => {
     ]);
     expect(renderedLines(newApproval(QUESTION, 0))).toEqual([
       '? bash npm test',
-      'y yes, once   a always   n no   e edit   v view   Esc later',
+      'y yes, once   a always   p in this project   n no   e edit',
+      'v view   Esc later',
       'always means: bash npm test *',
     ]);
   });
@@ -70,7 +71,8 @@ describe('a question for approval', () => {
 
   it.each<[string, readonly (string | Key)[], ApprovalAnswer]>([
     ['y', ['y'], { type: 'once' }],
-    ['a', ['a'], { type: 'always' }],
+    ['a', ['a'], { type: 'always', where: 'session' }],
+    ['p', ['p'], { type: 'always', where: 'project' }],
     ['Esc', [ESCAPE], { type: 'later' }],
     ['n and enter', ['n', ENTER], { type: 'deny', comment: '' }],
     ['n and a comment', ['n', 'use yarn', ENTER], { type: 'deny', comment: 'use yarn' }],
@@ -150,7 +152,8 @@ describe('a question for approval', () => {
   it.each<[string, ApprovalAnswer | undefined]>([
     ['y', { type: 'once' }],
     [' Yes ', { type: 'once' }],
-    ['a', { type: 'always' }],
+    ['a', { type: 'always', where: 'session' }],
+    ['p', { type: 'always', where: 'project' }],
     ['n', { type: 'deny', comment: '' }],
     ['no use yarn', { type: 'deny', comment: 'use yarn' }],
     ['later', { type: 'later' }],

@@ -133,7 +133,9 @@ export async function plainChat(
           : [answerIn(text, { rule }), undefined];
       if (answer === undefined || answer.type === 'later')
         print([
-          notice(`answer with y, ${rule === undefined ? '' : 'a (always), '}or n and what to do instead`),
+          notice(
+            `answer with y, ${rule === undefined ? '' : 'a (always), p (in this project), '}or n and what to do instead`,
+          ),
         ]);
       else if (await session.decide(approvalId, answer, by)) await gone(approvalId);
       return true;

@@ -37,7 +37,7 @@ const command = runnable({
   details: `
 Enter sends the message; during a run it steers the agent, and Alt-Enter queues the message until the run ends. Ctrl-C
 cancels the run, Ctrl-D exits. For a call that requires approval, answer yes, no (with an instruction for the model)
-or always, or edit the call first. /help lists the commands, !COMMAND runs a shell command, @ completes a file name,
+or always (in this session or project), or edit the call first. /help lists the commands, !COMMAND runs a shell command, @ completes a file name,
 and pasting the path of an image attaches it.
 
 Without a terminal, and with --plain, each input line is a prompt or the answer to an approval request, and the exit

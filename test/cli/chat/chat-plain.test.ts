@@ -45,6 +45,22 @@ describe('polypod chat without a terminal', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '❯ hello [[sim text=there]]\n\nthere\n' });
   });
 
+  it('p approves a call for all later sessions of the directory', async () => {
+    const home = newHome();
+    const make = calling('bash', { command: 'touch made.txt' }, 'after');
+    const run = (input: string, cwd = home.project) =>
+      polypod(['chat', '--offline', '--cwd', cwd], { env: home.env, input });
+    expect((await run(lines(make, 'p'))).stdout).toContain(
+      'approved, always from now on: bash touch made.txt',
+    );
+    const again = await run(lines(make));
+    expect(again.code).toBe(0);
+    expect(again.stdout).not.toContain('wants to run');
+    const elsewhere = await run(lines(make), join(home.project, '..'));
+    expect(elsewhere.stdout).toContain('wants to run');
+    expect((await polypod(['rules', 'list'], { env: home.env })).stdout).toContain('touch made.txt');
+  });
+
   it('reads the answer to an approval from the next line', async () => {
     const home = newHome();
     const make = (name: string) => calling('bash', { command: `node -e 0 > ${name}` }, `after ${name}`);
@@ -53,7 +69,7 @@ describe('polypod chat without a terminal', () => {
       input: lines(make('yes.txt'), 'perhaps', 'y', make('no.txt'), 'n leave it'),
     });
     expect(code).toBe(0);
-    expect(stdout).toContain('· answer with y, a (always), or n and what to do instead');
+    expect(stdout).toContain('· answer with y, a (always), p (in this project), or n and what to do instead');
     expect(stdout).toContain('· approved: bash node -e 0 > yes.txt\n');
     expect(stdout).toContain('· denied: bash node -e 0 > no.txt (leave it)\n');
     expect(stdout).toContain('after no.txt');

@@ -328,7 +328,7 @@ describe('input and questions', () => {
   it('a question shows the effect of a call: a command, a diff, or the arguments', () => {
     const detail = (tool: string, input: object) =>
       questionAbout({ ...APPROVAL, tool, arguments: JSON.stringify(input) }).detail;
-    expect(questionAbout(APPROVAL).rule).toBe('bash make …, in this session');
+    expect(questionAbout(APPROVAL).rule).toBe('bash make …, in this session (a) or project (p)');
     expect(detail('bash', { command: 'make' })).toEqual({ type: 'command', text: 'make' });
     expect(detail('edit', { path: 'a', old: 'x\ny', new: 'z' })).toEqual({
       type: 'diff',
@@ -349,7 +349,14 @@ describe('input and questions', () => {
       approvalId: 'a',
       decision: 'approve',
     });
-    expect(decisionFor('a', { type: 'always' })).toMatchObject({ decision: 'approve', remember: 'session' });
+    expect(decisionFor('a', { type: 'always', where: 'session' })).toMatchObject({
+      decision: 'approve',
+      remember: 'session',
+    });
+    expect(decisionFor('a', { type: 'always', where: 'project' })).toMatchObject({
+      decision: 'approve',
+      remember: 'always',
+    });
     expect(decisionFor('a', { type: 'edited', arguments: { x: 1 } })).toMatchObject({
       updatedArguments: '{"x":1}',
     });

@@ -27,7 +27,8 @@ export interface ApprovalQuestion {
 
 export type ApprovalAnswer =
   | { readonly type: 'once' }
-  | { readonly type: 'always' }
+  /** Also approves later calls that the rule covers: of this session, or of all sessions in this project. */
+  | { readonly type: 'always'; readonly where: 'session' | 'project' }
   | { readonly type: 'edited'; readonly arguments: JsonObject }
   | { readonly type: 'deny'; readonly comment: string }
   | { readonly type: 'later' };
@@ -82,7 +83,7 @@ export function updateApproval(
   return edited(state, updated.event.text);
 }
 
-/** Parses an answer that is typed as a line: `y`, `a`, `later`, or `n` followed by a comment. */
+/** Parses an answer that is typed as a line: `y`, `a`, `p`, `later`, or `n` followed by a comment. */
 export function answerIn(line: string, { rule }: Pick<ApprovalQuestion, 'rule'>): ApprovalAnswer | undefined {
   const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(line) ?? [];
   const choice = word.toLowerCase();
@@ -90,7 +91,9 @@ export function answerIn(line: string, { rule }: Pick<ApprovalQuestion, 'rule'>)
   if (rest !== '') return undefined;
   if (choice === 'y' || choice === 'yes') return { type: 'once' };
   if (choice === 'later') return { type: 'later' };
-  return rule !== undefined && (choice === 'a' || choice === 'always') ? { type: 'always' } : undefined;
+  if (rule === undefined) return undefined;
+  if (choice === 'a' || choice === 'always') return { type: 'always', where: 'session' };
+  return choice === 'p' || choice === 'project' ? { type: 'always', where: 'project' } : undefined;
 }
 
 function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated {
@@ -101,7 +104,9 @@ function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated 
     case 'y':
       return { state, answer: { type: 'once' } };
     case 'a':
-      return state.question.rule === undefined ? open(state) : { state, answer: { type: 'always' } };
+      return always(state, 'session');
+    case 'p':
+      return always(state, 'project');
     case 'n':
       return open({ ...state, mode: 'commenting' });
     case 'v':
@@ -113,6 +118,10 @@ function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated 
     default:
       return open(state);
   }
+}
+
+function always(state: ApprovalState, where: 'session' | 'project'): ApprovalUpdated {
+  return state.question.rule === undefined ? open(state) : { state, answer: { type: 'always', where } };
 }
 
 function edited(state: ApprovalState, text: string): ApprovalUpdated {

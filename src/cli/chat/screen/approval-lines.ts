@@ -63,7 +63,7 @@ function promptOf({ mode }: ApprovalState): string {
 function choiceLines({ rule, name }: ApprovalQuestion, width: number): Line[] {
   const keys: (readonly [string, string])[] = [
     ['y', 'yes, once'],
-    ...(rule === undefined ? [] : [['a', 'always'] as const]),
+    ...(rule === undefined ? [] : [['a', 'always'] as const, ['p', 'in this project'] as const]),
     ['n', 'no'],
     ['e', 'edit'],
     ['v', 'view'],

@@ -19,7 +19,7 @@ export function questionAbout(approval: Approval, number: QuestionNumber = ONLY)
     detail: detailOf(tool, input),
     more: argumentsBeside(tool, input),
     arguments: input,
-    rule: rule && `${ruleInWords(rule)}, in this session`,
+    rule: rule && `${ruleInWords(rule)}, in this session (a) or project (p)`,
     // The policy evaluates edited arguments again and returns a reason if it rejects them.
     findProblem: () => undefined,
   };
@@ -33,7 +33,12 @@ export function decisionFor(approvalId: string, answer: ApprovalAnswer): PodComm
     case 'once':
       return { type: 'decide', approvalId, decision: 'approve' };
     case 'always':
-      return { type: 'decide', approvalId, decision: 'approve', remember: 'session' };
+      return {
+        type: 'decide',
+        approvalId,
+        decision: 'approve',
+        remember: answer.where === 'session' ? 'session' : 'always',
+      };
     case 'edited':
       return {
         type: 'decide',
@@ -101,10 +106,14 @@ function prefixed(sign: string, text: string): readonly string[] {
         .map((line) => sign + line);
 }
 
-export function ruleInWords({ tool, command, path, exact }: Rule): string {
+export function ruleInWords({ tool, command, path, host, exact }: Rule): string {
   const words = [
     tool ?? 'any tool',
     ...(command === undefined ? [] : [exact === true ? command : `${command} …`]),
   ];
-  return [...words, ...(path === undefined ? [] : [`in ${path}`])].join(' ');
+  return [
+    ...words,
+    ...(path === undefined ? [] : [`in ${path}`]),
+    ...(host === undefined ? [] : [`from ${host}`]),
+  ].join(' ');
 }

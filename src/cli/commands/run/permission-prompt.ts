@@ -96,7 +96,7 @@ async function askOnce(
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const forget = onAbort(signal, () => lines.close());
   try {
-    const always = rule === undefined ? '' : ', [a]lways in this session';
+    const always = rule === undefined ? '' : ', [a]lways in this session, always in this [p]roject';
     for (;;) {
       const line = (await lines.question(`Allow it? [y]es, [n]o${always}: `, { signal }))
         .trim()
@@ -104,6 +104,8 @@ async function askOnce(
       if (line === 'y' || line === 'yes') return confirm({ decision: 'approve' });
       if (rule !== undefined && (line === 'a' || line === 'always'))
         return confirm({ decision: 'approve', remember: 'session' });
+      if (rule !== undefined && (line === 'p' || line === 'project'))
+        return confirm({ decision: 'approve', remember: 'always' });
       if (line === 'n' || line === 'no' || line === '') return confirm(await refusal(lines, signal));
     }
   } catch {
