@@ -31,5 +31,5 @@ export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): 
 /** The built-in tools of agents. */
 async function toolNames(): Promise<readonly string[]> {
   const { builtinTools } = await import('../tools/index.ts');
-  return ['todo', ...builtinTools.map(({ name }) => name)];
+  return ['todo', 'web_fetch', 'skill', ...builtinTools.map(({ name }) => name)];
 }

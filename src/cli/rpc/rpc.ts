@@ -146,7 +146,7 @@ async function toolLimitOf(tools: RpcOptions['tools']): Promise<RpcLimits['toolL
 
 async function builtInNames(): Promise<readonly string[]> {
   const { builtinTools } = await import('../../tools/index.ts');
-  return ['todo', ...builtinTools.map(({ name }) => name)];
+  return ['todo', 'web_fetch', 'skill', ...builtinTools.map(({ name }) => name)];
 }
 
 /** The variable sets the model of new sessions; a resumed session has its own. */
