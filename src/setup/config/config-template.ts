@@ -42,7 +42,9 @@ version: 1
 #    - { command: npm test, action: auto }
 #    - { command: make, exact: true, action: auto }
 #    - { tool: write, path: "generated/**", action: ask }
+#    - { tool: web_fetch, host: "*.example.org", action: auto }
 #  allow_paths: []                        # additional paths that agents can use
+#  private_hosts: []                      # hosts of this machine or of private networks that web_fetch can use
 #  pass_env: []                           # environment variables with secrets that commands receive
 #  isolate_commands: auto                 # auto, or off: commands outside the sandbox see other processes
 
@@ -53,6 +55,9 @@ version: 1
 #  hide: []                               # paths that commands cannot see, even in the workspace
 #  show: []                               # secret files of the workspace that commands can read
 #  tmp_mb: 1024                           # size limit of /tmp and of the home directory, in memory
+
+# Modules with tools and hooks for every session (docs/extensions.md), relative to the directory of this file.
+#extensions: []
 
 # MCP servers, by name (examples).
 #mcp_servers:

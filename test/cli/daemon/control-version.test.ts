@@ -132,7 +132,7 @@ describe('the daemon', () => {
     const fixture = await cliFixture();
     await fixture.serve();
     await expect((await fixture.link()).call('fly')).rejects.toThrow(
-      'there is no method "fly": there are hello, command, watch, model, status, metrics, reload, configuration, stop, ls, new, approvals, watch-approvals, fork, rm, restore, release-socket, agent-start, agent-stop',
+      'there is no method "fly": there are hello, command, watch, model, models, status, metrics, reload, configuration, stop, ls, new, approvals, watch-approvals, fork, rm, restore, release-socket, agent-start, agent-stop',
     );
   });
 });
