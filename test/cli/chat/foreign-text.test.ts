@@ -21,6 +21,16 @@ const PLAIN = brush(false);
 const delta = (text: string): PodFact =>
   ({ type: 'block-delta', index: 0, delta: { type: 'text', text } }) as PodFact;
 
+/** The end of a run with this answer: a pipe receives the answer then. */
+const ending = (text: string): readonly PodFact[] => {
+  const item = { type: 'message', role: 'assistant', content: [{ type: 'text', text }] };
+  const totals = { turns: 1, toolCalls: 1, inputTokens: 1, outputTokens: 1 };
+  return [
+    { type: 'llm-end', outcome: 'completed', items: [item] } as unknown as PodFact,
+    { type: 'run-end', outcome: { status: 'finished' }, totals } as unknown as PodFact,
+  ];
+};
+
 describe('text from models, tools and clients cannot control the terminal', () => {
   it('as a cell of a table, whose rows stay one line', () => {
     expect(
@@ -71,7 +81,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
     const printer = new RunPrinter(context, false);
     printer.print([delta(ATTACK.slice(0, 3)), delta(`${ATTACK.slice(3)}!`)]);
     const call = { callId: 'c', name: 'bash', title: `ls ${ATTACK}` };
-    printer.print([{ type: 'tool-start', call } as PodFact]);
+    printer.print([{ type: 'tool-start', call } as PodFact, ...ending(`${ATTACK}!`)]);
     printer.end();
     expect(stdout.text).toBe(expected);
     expect(stderr.text).toContain(`● ls ${SHOWN}\n`);
@@ -135,7 +145,7 @@ describe('text from models, tools and clients cannot control the terminal', () =
 describe('output in the middle of an answer', () => {
   it.each([
     [true, 'half\n an answer\n', 'polypod: lost\npolypod: back\n'],
-    [false, 'half an answer\n', '\npolypod: lost\npolypod: back\n'],
+    [false, 'half an answer\n', 'polypod: lost\npolypod: back\n'],
   ])('starts on a new line: terminal %s', (isTTY, answer, expected) => {
     const { context, stdout, stderr } = screens(isTTY);
     const printer = new RunPrinter(context, false);
@@ -144,10 +154,10 @@ describe('output in the middle of an answer', () => {
       printer.makeRoom();
       stderr.write(`polypod: ${word}\n`);
     }
-    printer.print([delta(' an answer')]);
+    printer.print([delta(' an answer'), ...ending('half an answer')]);
     printer.end();
     expect(stdout.text).toBe(answer);
-    expect(stderr.text).toBe(expected);
+    expect(stderr.text.slice(0, expected.length)).toBe(expected);
   });
 });
 
