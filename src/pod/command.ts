@@ -113,7 +113,7 @@ const COMMAND = shape.tagged('type', {
     { title: text, reason: shape.anyText, callId: text, deadline: TIME, fallback: FALLBACK },
   ),
   configure: shape.fields({}, { set: SETTINGS_CHANGE, clear: shape.listOf(shape.choice(CLEARABLE)) }),
-  compact: shape.fields({}, { instructions: shape.anyText }),
+  compact: shape.fields({}, { instructions: shape.anyText, mayGrow: shape.boolean }),
   /** Moves the leaf back to an entry, or with `root` to before the first. Later entries stay in the file. */
   branch: shape.fields({ entryId: text }, {}),
   /** A person's own shell command. It needs no approval, and the model receives its output unless it is private. */

@@ -66,13 +66,20 @@ export interface Compaction {
   readonly usage: Usage | undefined;
 }
 
+/** What a user or a client requests. */
+export interface CompactionRequest {
+  /** Instructions for the summary. */
+  readonly instructions?: string;
+  /** Also accepts a summary that is longer than what it replaces. */
+  readonly mayGrow?: boolean;
+}
+
 /** Lets the model summarize all but the newest items. */
 export async function compact(
   settings: TurnSettings,
   items: readonly Item[],
-  options: {
+  options: CompactionRequest & {
     readonly keepTokens: number;
-    readonly instructions: string | undefined;
     /** Requested by the user: even a short conversation is summarized, completely. */
     readonly isAsked: boolean;
   },
@@ -92,7 +99,8 @@ export async function compact(
   const compacted = [summaryItem(text), ...items.slice(cut)];
   const tokensBefore = estimateTokens(items);
   const tokensAfter = estimateTokens(compacted);
-  if (tokensAfter > tokensBefore) return { result: grown(tokensBefore, tokensAfter), items, usage };
+  if (tokensAfter > tokensBefore && options.mayGrow !== true)
+    return { result: grown(tokensBefore, tokensAfter), items, usage };
   return {
     result: { status: 'compacted', summary: text, replaced: cut, tokensBefore, tokensAfter },
     items: compacted,

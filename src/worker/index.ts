@@ -1,6 +1,11 @@
 /** Runs a conversation: turns with the model, and the tool calls between them. */
 export type { ApprovalResult, Approve, PendingApproval, ApprovalRequest } from './approval.ts';
-export { type CompactionPolicy, DEFAULT_COMPACTION, summaryItem } from './compaction.ts';
+export {
+  type CompactionPolicy,
+  type CompactionRequest,
+  DEFAULT_COMPACTION,
+  summaryItem,
+} from './compaction.ts';
 export type { ContextMeasurement } from './conversation.ts';
 export type { CallOutcome } from './decide-call.ts';
 export type {

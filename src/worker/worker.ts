@@ -12,7 +12,13 @@ import { TextBlockCollector, Timeline, ToolCallCollector } from '../timeline/ind
 import type { HostToolContext } from '../tools/index.ts';
 import { type TurnAnswer, answerTurn } from './answer-turn.ts';
 import type { Approve } from './approval.ts';
-import { type CompactionPolicy, compact, DEFAULT_COMPACTION, isNearLimit } from './compaction.ts';
+import {
+  type CompactionPolicy,
+  type CompactionRequest,
+  compact,
+  DEFAULT_COMPACTION,
+  isNearLimit,
+} from './compaction.ts';
 import { Conversation, type ContextMeasurement } from './conversation.ts';
 import type { CallOutcome } from './decide-call.ts';
 import type {
@@ -178,8 +184,8 @@ export class Worker {
   }
 
   /** Summarizes all but the newest items now. */
-  async compact(instructions: string | undefined, signal: AbortSignal): Promise<CompactionResult> {
-    return this.#exclusively(() => this.#compact('manual', instructions, signal));
+  async compact(request: CompactionRequest, signal: AbortSignal): Promise<CompactionResult> {
+    return this.#exclusively(() => this.#compact('manual', request, signal));
   }
 
   get #policies(): WorkerPolicies {
@@ -239,7 +245,7 @@ export class Worker {
       if (answer.failure?.kind === 'context-too-long' && !recovered) {
         // Only the provider's own token count is exact: compact once and retry.
         recovered = true;
-        const { status } = await this.#compact('overflow', undefined, signal);
+        const { status } = await this.#compact('overflow', {}, signal);
         if (status === 'compacted') continue;
         return status === 'cancelled' ? { status } : failedOutcome(answer);
       }
@@ -342,12 +348,12 @@ export class Worker {
   async #compactIfFull(signal: AbortSignal): Promise<void> {
     const { model } = this.#options.settings();
     if (!this.#policies.compaction.auto || !isNearLimit(this.contextTokens, model.contextWindow)) return;
-    await this.#compact('threshold', undefined, signal);
+    await this.#compact('threshold', {}, signal);
   }
 
   async #compact(
     reason: CompactionReason,
-    instructions: string | undefined,
+    request: CompactionRequest,
     signal: AbortSignal,
   ): Promise<CompactionResult> {
     const settings = this.#options.settings();
@@ -356,7 +362,7 @@ export class Worker {
     const { result, items, usage } = await compact(
       settings,
       this.items,
-      { keepTokens, instructions, isAsked: reason === 'manual' },
+      { ...request, keepTokens, isAsked: reason === 'manual' },
       signal,
     );
     this.#conversation.replace(items, usage, usage && costOf(settings.model, usage));

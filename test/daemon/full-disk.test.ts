@@ -52,9 +52,9 @@ describe.runIf(canMount)('a disk that fills up during a run', () => {
   it('disconnects every watcher of the run after sending the reason', async () => {
     const { env, fill, podSocket } = await daemonOnSmallDisk();
     const socket = podSocket('demo');
-    const command = start(['run', '--name', 'demo', LONG_ANSWER], env);
+    const command = start(['run', '--json', '--name', 'demo', LONG_ANSWER], env);
     command.child.stdin.end();
-    await command.waitForOutput('a simulated model');
+    await command.waitForOutput('"block-delta"');
     await expect.poll(() => existsSync(socket), { timeout: 20_000 }).toBe(true);
     const plain = await watched(socket, '');
     const extended = await watched(socket, '{"method":"subscribe"}\n');

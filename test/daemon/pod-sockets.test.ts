@@ -137,8 +137,8 @@ describe('the socket of a named pod', () => {
     await hibernated(fixture);
     const path = join(podsOf(fixture), 'demo.sock');
     const env = { ...fixture.env, POLYPOD_MODEL: 'anthropic/x' };
-    const other = start(['run', '--no-daemon', '--resume', 'demo', 'Tell me.'], env);
-    await other.waitForOutput('It all');
+    const other = start(['run', '--no-daemon', '--json', '--resume', 'demo', 'Tell me.'], env);
+    await other.waitForOutput('"block-delta"');
     const state = async () => (await ask(path, { method: 'get_status' })).data;
     await expect.poll(state, SOON).toMatchObject({ state: 'running', session_id: id });
     other.child.kill('SIGKILL');

@@ -321,7 +321,7 @@ describe('bounds', () => {
     const run = worker.run(userContent('Go'), never());
     await held.started;
     await expect(worker.run(userContent('Me too'), never())).rejects.toThrow('a run is under way');
-    await expect(worker.compact(undefined, never())).rejects.toThrow('a run is under way');
+    await expect(worker.compact({}, never())).rejects.toThrow('a run is under way');
     held.release();
     expect(await run).toEqual({ status: 'finished' });
   });
@@ -494,7 +494,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     });
     await worker.run(userContent('One'), never());
     await worker.run(userContent('Two'), never());
-    const result = await worker.compact('Remember the colours.', never());
+    const result = await worker.compact({ instructions: 'Remember the colours.' }, never());
     expect(result).toMatchObject({ status: 'compacted', replaced: 3 });
     expect(seen[0]).toContain('Remember the colours.');
     expect(lines(worker.items)[0]).toContain(summary);
@@ -503,7 +503,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
 
   it('is not changed if there is nothing to summarize, or the summary fails', async () => {
     const { worker } = await workerFixture(provider, []);
-    expect(await worker.compact(undefined, never())).toEqual({ status: 'skipped' });
+    expect(await worker.compact({}, never())).toEqual({ status: 'skipped' });
     const failing = await workerFixture(
       provider,
       (request) =>
@@ -513,7 +513,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     await failing.worker.run(userContent('One'), never());
     await failing.worker.run(userContent('Two'), never());
     const before = failing.worker.items;
-    expect(await failing.worker.compact(undefined, never())).toMatchObject({
+    expect(await failing.worker.compact({}, never())).toMatchObject({
       status: 'failed',
       failure: { kind: 'auth' },
     });
@@ -529,7 +529,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
       },
     );
     await worker.run(userContent('One'), never());
-    expect(await worker.compact(undefined, never())).toMatchObject({
+    expect(await worker.compact({}, never())).toMatchObject({
       status: 'compacted',
       summary: 'A greeting.',
       replaced: 4,
@@ -542,7 +542,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     const { worker } = await workerFixture(provider, script);
     await worker.run(userContent('One'), never());
     const before = worker.items;
-    expect(await worker.compact(undefined, never())).toEqual({
+    expect(await worker.compact({}, never())).toEqual({
       status: 'failed',
       failure: {
         kind: 'provider',

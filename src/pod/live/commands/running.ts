@@ -107,7 +107,7 @@ export const compact: Handler<'compact'> = async (command, caller, recordReceipt
     throw new WrongStateError('the run is paused: resume or cancel it before compacting');
   accept(command, caller, recordReceipt, pod);
   // Its events report the outcome; the receipt only confirms the start.
-  void pod.runner.compact(ready, command.instructions);
+  void pod.runner.compact(ready, command);
   return {};
 };
 

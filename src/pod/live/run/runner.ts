@@ -16,6 +16,7 @@ import {
   type Totals,
   type TurnSettings,
   Worker,
+  type CompactionRequest,
 } from '../../../worker/index.ts';
 import type { ReadyModel } from '../../agent.ts';
 import type { Overrides } from '../../command.ts';
@@ -128,11 +129,11 @@ export class Runner {
     return this.#begin(ready, lastRun?.runId, current, (signal) => this.#worker.resume(signal));
   }
 
-  async compact(ready: ReadyRun, instructions: string | undefined): Promise<void> {
+  async compact(ready: ReadyRun, request: CompactionRequest): Promise<void> {
     this.#ready = ready;
     const stop = (this.#stop = new AbortController());
     this.#over = this.#worker
-      .compact(instructions, stop.signal)
+      .compact(request, stop.signal)
       .then(() => {})
       .finally(() => this.#quiet());
     await this.#over;

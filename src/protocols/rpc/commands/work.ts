@@ -18,7 +18,9 @@ async function compactNow(instructions: string | undefined, session: RpcSession)
   if (await session.parts.host.history.isCompacted(session.pod.id))
     throw new PolypodError('conflict', TEXTS.compacted);
   const ended = session.listen(({ type }) => type === 'compaction-end');
-  await session.handle({ type: 'compact', ...withoutUndefined({ instructions }) }).catch((thrown) => {
+  // Clients of this protocol expect that a compaction succeeds whenever there is something to summarize.
+  const command = { type: 'compact', mayGrow: true, ...withoutUndefined({ instructions }) } as const;
+  await session.handle(command).catch((thrown) => {
     ended.forget();
     throw thrown;
   });
