@@ -75,7 +75,9 @@ test.each([
 
 test('a missing program is reported', async () => {
   const thrown = await thrownBy(keyCommand('', { command: ['no-such-program', '$(id)'] }).key());
-  expect(String(thrown)).toContain('"no-such-program" of accounts.work.key_command was not found');
+  expect(String(thrown)).toContain(
+    'the program of accounts.work.key_command cannot run: "no-such-program" was not found on PATH',
+  );
 });
 
 test('arguments are passed without a shell', async () => {

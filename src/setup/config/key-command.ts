@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import {
+  explainStartFailure,
   numberOf,
   onAbort,
   parseObject,
   PolypodError,
   stringOf,
-  systemCodeOf,
   withoutUndefined,
 } from '../../base/index.ts';
 import type { Environment, KeyCommand } from '../../llm/index.ts';
@@ -120,8 +120,8 @@ function outputOf(
     );
     child.on('error', (error) => {
       clearTimeout(timer);
-      const reason = systemCodeOf(error) === 'ENOENT' ? 'was not found' : 'cannot be started';
-      reject(fail(`${reason} (${systemCodeOf(error) ?? 'unknown'})`, 'check its name and the PATH'));
+      const { problem, step } = explainStartFailure({ program, cwd, env }, error);
+      reject(new PolypodError('bad-request', `the program of ${source} cannot run: ${problem}; ${step}`));
     });
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text;
