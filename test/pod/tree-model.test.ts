@@ -110,7 +110,7 @@ class PodAndModel {
 
   async compact(): Promise<void> {
     const { pod, plain } = this;
-    await this.untilIdle(() => pod.handle({ type: 'compact' }), 'compaction-end');
+    await this.untilIdle(() => pod.handle({ type: 'compact', mayGrow: true }), 'compaction-end');
     for (const event of await this.news()) {
       const result: CompactionResult | undefined = event.type === 'compaction-end' ? event.result : undefined;
       if (result?.status !== 'compacted') {
