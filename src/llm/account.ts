@@ -4,7 +4,7 @@ export interface Account {
   readonly name: string;
   /** The provider API it speaks: the name of a provider in the registry. */
   readonly api: string;
-  /** The URL before the part that the provider API appends, for example `https://api.openai.com/v1`. `{model}` stands for the model's id. */
+  /** The URL before the part that the provider API appends, for example `https://api.openai.com/v1`. `{model}` is replaced with the id of the model. */
   readonly baseUrl: string;
   readonly apiKey?: string;
   /** Supplies a key that expires; used instead of `apiKey`. */

@@ -19,7 +19,7 @@ describe('polypod config init', () => {
     expect((await polypod(['ask', '-q', 'Hi'], { env })).code).toBe(0);
   });
 
-  it('never overwrites a file, and says so', async () => {
+  it('never overwrites a file, and reports that the file exists', async () => {
     const home = temporaryDirectory();
     const file = join(home, 'mine.yaml');
     writeFileSync(file, 'version: 1\n');

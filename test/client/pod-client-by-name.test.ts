@@ -23,7 +23,7 @@ describe('a client of a named pod', () => {
     expect((await client.history()).map((item) => item.type)).toEqual(['message', 'message']);
   });
 
-  it('is told what is missing, and how to start a daemon', async () => {
+  it('receives an error that names what is missing and how to start a daemon', async () => {
     const { env } = await cliFixture();
     await expect(PodClient.open({ pod: 'demo', env })).rejects.toThrow('start the daemon with polypod serve');
     await expect(PodClient.open({ env })).rejects.toThrow('the pod or the environment is missing');

@@ -10,7 +10,7 @@ interface Accepted {
 }
 
 /**
- * The latest submissions with an idempotency key, so that a client that retries does not make its pod compare the whole command. The
+ * Caches the latest submissions with an idempotency key, so that a retry is answered without a command to the pod. The
  * pod's receipts decide everything that is not found here.
  */
 export class RepeatedSubmissions {
