@@ -46,10 +46,26 @@ export interface TaskUsage {
 
 /** Finds a task in one pass over the session's entries. */
 export function taskIn(tree: SessionTree, taskId: string): TaskHistory | undefined {
+  const known = FOUND.get(tree);
+  const found = known?.size === tree.size ? known : { size: tree.size, tasks: new Map() };
+  FOUND.set(tree, found);
+  if (!found.tasks.has(taskId)) found.tasks.set(taskId, findTask(tree, taskId));
+  return found.tasks.get(taskId);
+}
+
+function findTask(tree: SessionTree, taskId: string): TaskHistory | undefined {
   const walk = new Walk(taskId);
   for (const entry of tree.entries()) walk.take(entry);
   return walk.found();
 }
+
+interface FoundTasks {
+  readonly size: number;
+  readonly tasks: Map<string, TaskHistory | undefined>;
+}
+
+/** The results until the tree grows: clients poll a running task, and a long session has many entries. */
+const FOUND = new WeakMap<SessionTree, FoundTasks>();
 
 class Walk {
   readonly #taskId: string;

@@ -3,11 +3,11 @@ import { withoutUndefined } from '../../base/index.ts';
 import { httpRefusal } from '../../wire/index.ts';
 import { CURSOR_PATTERN } from './stream/cursor.ts';
 import { createTicket, streamSession, streamTask } from './stream/event-streams.ts';
-import { type RawReply, type Route, route } from './http/route.ts';
+import { type JsonReply, type RawReply, type Route, route } from './http/route.ts';
 import { sessionLine, sumOf, usageOf } from './work/session-lines.ts';
 import { agentName } from './settings.ts';
 import { SESSION_EVENTS, TASK_EVENTS } from './http/ticket-request.ts';
-import { choice, STATUSES } from './wire.ts';
+import { choice, STATUSES, type SubmitReply } from './wire.ts';
 
 const EVENTS: RawReply = {
   type: 'text/event-stream',
@@ -42,6 +42,10 @@ const LIMIT = Type.Optional(
 );
 const OF_SESSION = Type.Optional(Type.String({ description: 'Only those of this session.' }));
 
+function submitted(reply: SubmitReply): JsonReply {
+  return { json: reply, audit: { target: reply.taskId, result: reply.status } };
+}
+
 /** All endpoints. */
 export const ROUTES: readonly Route[] = [
   route({
@@ -62,14 +66,12 @@ export const ROUTES: readonly Route[] = [
       ),
     }),
     reply: 'SubmitReply',
-    answer: async ({ key, body, headers }, { tasks }) => {
-      const idempotencyKey = headers['idempotency-key'];
-      const reply = await tasks.submit(
-        key,
-        body,
-        typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-      );
-      return { json: reply, audit: { target: reply.taskId, result: reply.status } };
+    answer: ({ key, body, headers }, { tasks }) => {
+      const sent = headers['idempotency-key'];
+      const idempotencyKey = typeof sent === 'string' ? sent : undefined;
+      const repeated = tasks.repeatedReply(key, body, idempotencyKey);
+      if (repeated !== undefined) return { ...submitted(repeated), isConstant: true };
+      return tasks.submit(key, body, idempotencyKey).then(submitted);
     },
   }),
   route({

@@ -42,14 +42,16 @@ export interface RouteCall<Body = unknown, Query = unknown> {
 /** Header names and values, alternating. */
 export type ReplyHead = readonly string[];
 
+export interface JsonReply {
+  readonly json: object;
+  /** The same object is returned again, and does not change: it is serialized once. */
+  readonly isConstant?: boolean;
+  readonly audit?: AuditNote;
+}
+
 /** The response; `sent` if the handler has taken it over. */
 export type Reply =
-  | {
-      readonly json: object;
-      /** The same object is returned again, and does not change: it is serialized once. */
-      readonly isConstant?: boolean;
-      readonly audit?: AuditNote;
-    }
+  | JsonReply
   | { readonly text: string; readonly type: string }
   | { readonly sent: true }
   | { readonly nothing: true };

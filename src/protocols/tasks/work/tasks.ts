@@ -77,12 +77,19 @@ export class Tasks {
     return reply;
   }
 
+  /** The reply to a submission that was accepted under its idempotency key before. Undefined does not mean that it is new. */
+  repeatedReply(
+    key: KeyRecord,
+    request: SubmitRequest,
+    idempotencyKey: string | undefined,
+  ): SubmitReply | undefined {
+    if (idempotencyKey === undefined || this.#settings.isDraining?.() === true) return undefined;
+    const repeated = this.#repeated.find(key, idempotencyKey, request);
+    return repeated && this.#sessions.pod(key, repeated.podId) && repeated.reply;
+  }
+
   async #submit(key: KeyRecord, request: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
     if (this.#settings.isDraining?.() === true) throw drainingError();
-    const repeated =
-      idempotencyKey === undefined ? undefined : this.#repeated.find(key, idempotencyKey, request);
-    if (repeated !== undefined && this.#sessions.pod(key, repeated.podId) !== undefined)
-      return repeated.reply;
     const { cwd, overrides } = await permit(request.context ?? {}, key, this.#settings);
     const work = this.#workFor(request, overrides);
     // A rejected task creates no session.
