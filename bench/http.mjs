@@ -3,7 +3,7 @@
 // autocannon sends the requests over ten connections: the status of a finished task and of a running one, a new task that is
 // queued in its session, and the same submission again with its idempotency key. The floor (bench/http/floor.mjs) responds with
 // the same bytes as the door and appends a line for each submission. The door also checks key, scope, rate, host and path, and
-// writes a new task to disk before it responds. Streams are server-sent events of one busy session: the floor requests the same
+// writes a new task to disk before it responds; a second floor syncs its line as well. Streams are server-sent events of one busy session: the floor requests the same
 // provider, logs, and writes each read to all clients. With one watcher, most of the time is the pod's, so the door is also
 // compared with plain node:http on the same pod (bench/http/bare.mjs). Only the server's CPU is counted. Every figure comes from
 // new processes; the sides take turns. Figures are medians over the rounds, and ratios are computed within each round. All
@@ -27,7 +27,6 @@ const WORKS = {
   again: 'submit the same again',
 };
 const WATCHERS = { flood: [1, 50, 1_000], paced: [50, 1_000] };
-/** A new task is on disk, in the catalogue and in the audit log before the response; the floor does none of that. */
 const REQUEST_BAR = { submit: 4 };
 /** The bar of a stream through a pod; the bar of the door itself applies to plain node:http on the same pod. */
 const POD_BAR = 3;
@@ -41,15 +40,14 @@ for (let round = 0; round < ROUNDS; round++) {
   for (const [work, counts] of Object.entries(WATCHERS))
     for (const watchers of counts)
       for (const server of SERVERS) await measure(round, STREAMS, server, [work, watchers]);
+  await measure(round, REQUESTS, 'synced', ['submit']);
   await measure(round, STREAMS, 'bare', ['flood', 1]);
 }
 
 const requestRows = Object.entries(WORKS).flatMap(([work, name]) =>
-  SERVERS.map((server) => [
-    `${name}, ${server}`,
-    ...['cpuUs', 'perSecond', 'p50', 'p99'].map((what) => cell(server, work, what)),
-  ]),
+  SERVERS.map((server) => [`${name}, ${server}`, ...requestCells(server, work)]),
 );
+requestRows.push([`${WORKS.submit}, floor that syncs`, ...requestCells('synced', 'submit')]);
 console.log(`${table(['requests', 'CPU µs', 'per second', 'p50 ms', 'p99 ms'], requestRows)}\n`);
 const streamRows = Object.entries(WATCHERS).flatMap(([work, counts]) =>
   SERVERS.map((server) => [
@@ -66,6 +64,7 @@ const bars = [
   ...Object.entries(WORKS).map(([work, name]) =>
     atMost(`${name}: door / floor`, ratio(work), REQUEST_BAR[work] ?? 2),
   ),
+  atMost(`${WORKS.submit}: door / floor that syncs`, ratio('submit', 'synced'), REQUEST_BAR.submit),
   ...streams.map(([work, watchers]) =>
     atMost(
       `${work}, ${watchers} watchers: door / floor`,
@@ -84,6 +83,10 @@ async function measure(round, point, server, args) {
   const key = `${server} ${args.join(' ')}`;
   figures.set(key, [...(figures.get(key) ?? []), came]);
   console.error(`round ${round + 1}/${ROUNDS}  ${key}  ${figure(came.cpuUs)} µs`);
+}
+
+function requestCells(server, work) {
+  return ['cpuUs', 'perSecond', 'p50', 'p99'].map((what) => cell(server, work, what));
 }
 
 function cell(server, work, what) {

@@ -1,17 +1,20 @@
-// The floor of the tasks door: plain node:http that sends the same bytes and does nothing else. node floor.mjs <control socket> <provider> <directory>
+// The floor of the tasks door: plain node:http that sends the same bytes and does nothing else. node floor.mjs <control socket> <provider> <directory> [synced]
 //
 // Requests receive a recorded response of the door (`set_answer`), including its headers. The body of a submission is parsed, and
-// one line of it is appended to a log, which is not synced. `/events` is a stream of server-sent events: each read from the
+// one line of it is appended to a log, which is not synced; with `synced`, each session has its own log, and the response waits
+// until the line is on disk, as in the door. One sync covers all lines that were written before it. `/events` is a stream of server-sent events: each read from the
 // provider becomes one write to a log and one write of the same bytes to each client.
 import { once } from 'node:events';
-import { openSync, writeSync } from 'node:fs';
+import { fdatasync, openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { serveLines } from '../floor/line-server.mjs';
 import { streamDeltas } from '../floor/stream-deltas.mjs';
 
-const [path, provider, directory] = process.argv.slice(2);
+const [path, provider, directory, synced] = process.argv.slice(2);
 const log = openSync(join(directory, 'log.jsonl'), 'a');
+/** The log of each session, and the responses that wait for its next sync. */
+const sessionLogs = new Map();
 const clients = new Set();
 let answer = { headers: {}, body: '' };
 let seq = 0;
@@ -41,8 +44,37 @@ function take(request, response) {
   const pieces = [];
   request.on('data', (piece) => pieces.push(piece));
   request.on('end', () => {
-    writeSync(log, `${JSON.stringify(JSON.parse(Buffer.concat(pieces).toString('utf8')))}\n`);
+    const body = JSON.parse(Buffer.concat(pieces).toString('utf8'));
+    const line = `${JSON.stringify(body)}\n`;
+    if (synced) return appendSynced(logOf(body.sessionId), line, response);
+    writeSync(log, line);
     reply(response);
+  });
+}
+
+function logOf(sessionId) {
+  const known = sessionLogs.get(sessionId);
+  if (known !== undefined) return known;
+  const file = openSync(join(directory, `session-${sessionLogs.size}.jsonl`), 'a');
+  const opened = { file, waiting: [], isSyncing: false };
+  sessionLogs.set(sessionId, opened);
+  return opened;
+}
+
+function appendSynced(sessionLog, line, response) {
+  writeSync(sessionLog.file, line);
+  sessionLog.waiting.push(response);
+  if (!sessionLog.isSyncing) sync(sessionLog);
+}
+
+function sync(sessionLog) {
+  const covered = sessionLog.waiting.splice(0);
+  sessionLog.isSyncing = true;
+  fdatasync(sessionLog.file, (error) => {
+    if (error) throw error;
+    sessionLog.isSyncing = false;
+    covered.forEach(reply);
+    if (sessionLog.waiting.length > 0) sync(sessionLog);
   });
 }
 

@@ -1,4 +1,4 @@
-// Measures the CPU of a server per request, under a load generator: node requests.mjs <floor|door> <status|running|again|submit>
+// Measures the CPU of a server per request, under a load generator: node requests.mjs <floor|synced|door> <status|running|again|submit>
 //
 // `status` requests a finished task, `running` a running one; `submit` sends a new task each time, which is queued behind a
 // stalled one; `again` repeats the same submission with its idempotency key. The floor returns recorded responses of the door.
@@ -34,7 +34,7 @@ const WORKS = {
 const [kind, work] = process.argv.slice(2);
 const door = await startServer('door');
 const requests = await WORKS[work](door);
-const server = kind === 'door' ? door : await floorWithAnswer(requests[0]);
+const server = kind === 'door' ? door : await floorWithAnswer(kind, requests[0]);
 const rounds = [];
 const cpuUs = await cpuPerRun(load, load);
 const of = (name) => median(rounds.slice(-4).map((round) => round[name]));
@@ -73,13 +73,13 @@ function fire() {
 }
 
 /** A floor that answers as the door does. */
-async function floorWithAnswer({ method, path, headers, body }) {
+async function floorWithAnswer(floorKind, { method, path, headers, body }) {
   const response = await fetch(`${door.url}${path}`, {
     method,
     headers: { ...headersFor(door), ...headers },
     ...(body && { body }),
   });
-  const floor = await startServer('floor');
+  const floor = await startServer(floorKind);
   // The server adds these headers itself.
   const { date, connection, 'keep-alive': keepAlive, ...own } = Object.fromEntries(response.headers);
   await floor.control.ask({ do: 'set_answer', answer: { headers: own, body: await response.text() } });

@@ -4,6 +4,7 @@ import { scratch, start, startProvider } from '../floor/processes.mjs';
 
 const SERVERS = {
   floor: new URL('floor.mjs', import.meta.url),
+  synced: new URL('floor.mjs', import.meta.url),
   door: new URL('door.mjs', import.meta.url),
   bare: new URL('bare.mjs', import.meta.url),
 };
@@ -15,7 +16,8 @@ const SERVERS = {
 export async function startServer(kind) {
   const directory = scratch();
   const path = join(directory, 'control.sock');
-  const { output } = await start(SERVERS[kind], [path, await startProvider(), directory], {
+  const args = [path, await startProvider(), directory, ...(kind === 'synced' ? [kind] : [])];
+  const { output } = await start(SERVERS[kind], args, {
     flags: process.env.BENCH_FLAGS?.split(' ') ?? [],
   });
   return { ...output, control: await Client.connect(path, 'floor') };

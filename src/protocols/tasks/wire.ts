@@ -183,6 +183,9 @@ const ApprovalLine = Type.Object({
   title: Type.String({ description: 'The call in one line, which may be truncated.' }),
   /** Absent while another process has the session open, which then decides. */
   arguments: Type.Optional(Type.String({ description: 'All arguments of the call, as JSON text.' })),
+  subagent: Type.Optional(
+    Type.String({ description: 'What the sub-agent that makes the call was asked to do.' }),
+  ),
   /** Why the approval is requested. */
   reason: Type.Optional(text),
   requestedAt: time,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AgentRecord } from '../../../src/daemon/index.ts';
-import type { SimAnswer } from '../../../src/sim/index.ts';
+import type { Script } from '../../../src/sim/index.ts';
 import { type CliFixture, cliFixture } from '../../cli/daemon.ts';
 import { type Running, start } from '../../cli/polypod.ts';
 import { Client } from './fixture.ts';
@@ -21,7 +21,7 @@ export interface AgentFixture extends CliFixture {
   readonly newKey: (...args: readonly string[]) => Promise<string>;
 }
 
-export async function agentFixture(script: readonly SimAnswer[] = []): Promise<AgentFixture> {
+export async function agentFixture(script: Script = []): Promise<AgentFixture> {
   const fixture = await cliFixture(script);
   const tasks = join(fixture.dataDirectory, 'tasks');
   const keyFile = join(tasks, 'client.key');

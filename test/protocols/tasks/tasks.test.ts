@@ -237,6 +237,15 @@ describe('submitting a task', () => {
     expect(other.status).toBe(409);
   });
 
+  it('with an idempotency key is recorded once in the audit log', async () => {
+    const { client, audited } = await tasksFixture([textAnswer('Done.')]);
+    const ada = client();
+    const once = { 'idempotency-key': 'k1' };
+    const { body: first } = await ada.post('/submit_task', task(), once);
+    expect((await ada.post('/submit_task', task(), once)).body).toEqual(first);
+    expect((await audited()).filter(({ action }) => action === 'POST /submit_task')).toHaveLength(1);
+  });
+
   it('with an idempotency key is checked again when its session was removed, or the agent is about to stop', async () => {
     let isDraining = false;
     const { client, host } = await tasksFixture([textAnswer('One.'), textAnswer('Two.')], {

@@ -20,6 +20,7 @@ import {
   refuseFailedAttempts,
   type RequestContext,
 } from './request-checks.ts';
+import { addPages, isPageRequest } from './pages.ts';
 import { isDecodable, isPath, methodsAt, routeUrl, refuseOtherSpelling } from './route-path.ts';
 import type { Reply, Route, RouteCall } from './route.ts';
 import { fastifySchema, typedQuery, validatorFor } from './route-schema.ts';
@@ -71,6 +72,10 @@ export async function createApp(routes: readonly Route[], requestContext: Reques
     try {
       const key = admit(request, reply, requestContext);
       if (key === undefined) return;
+      if (key === 'without key') {
+        done();
+        return;
+      }
       request.key = key;
       count(key)
         .then((over) => {
@@ -93,6 +98,7 @@ export async function createApp(routes: readonly Route[], requestContext: Reques
     others.addContentTypeParser('*', (_, __, done) => done(null));
     for (const route of routes.filter(({ body }) => body === undefined))
       addRoute(others, route, requestContext);
+    await addPages(others);
   });
   await app.ready();
   return {
@@ -129,12 +135,12 @@ async function registerRate(
     );
 }
 
-/** Checks a request up to its key. Returns undefined if the request was answered. */
+/** Checks a request up to its key, which pages do not need. Returns undefined if the request was answered. */
 function admit(
   request: FastifyRequest,
   reply: FastifyReply,
   requestContext: RequestContext,
-): KeyRecord | undefined {
+): KeyRecord | 'without key' | undefined {
   const { raw } = request;
   const remote = requestContext.remoteOf(raw);
   request.remote = remote;
@@ -157,6 +163,10 @@ function admit(
     requestContext.refusals.count(remote);
     reply.type(JSON_UTF8).send('{"status":"ok"}');
     return undefined;
+  }
+  if (isPageRequest(request)) {
+    requestContext.refusals.count(remote);
+    return 'without key';
   }
   return authenticate(raw, requestContext, remote, ticket);
 }
@@ -209,11 +219,10 @@ function addRoute(app: FastifyInstance, route: Route, requestContext: RequestCon
       };
       const finish = (answer: Reply): void => {
         send(reply, answer);
-        if (method === 'POST')
-          note(request, requestContext, {
-            policyResult: 'allowed',
-            ...('json' in answer ? { ...answer.audit } : {}),
-          });
+        const { isConstant, audit } = 'json' in answer ? answer : {};
+        // A repeated submission changes nothing.
+        if (method === 'POST' && isConstant !== true)
+          note(request, requestContext, { policyResult: 'allowed', ...audit });
         logRequest(request, reply, requestContext);
       };
       const answer = route.answer(call, context);

@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../../base/index.ts';
-import type { ApprovalRow, Host, Row } from '../../../pod/index.ts';
+import { type ApprovalRow, childLabel, type Host, type Row } from '../../../pod/index.ts';
 import { unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import { limitOf, refuseOtherDirectory } from '../permit.ts';
@@ -27,7 +27,7 @@ export class Approvals {
     const lines = new Map<string, ApprovalLine>();
     for (const { row, approval } of pending)
       if (!lines.has(approval.approvalId))
-        lines.set(approval.approvalId, encodeApproval(approval, this.#sessions.nameFor(key, row)));
+        lines.set(approval.approvalId, encodeApproval(approval, row, this.#sessions.nameFor(key, row)));
     return [...lines.values()];
   }
 
@@ -53,14 +53,15 @@ export class Approvals {
 }
 
 /** Encodes an approval. */
-function encodeApproval(approval: ApprovalRow, sessionId: string): ApprovalLine {
+function encodeApproval(approval: ApprovalRow, row: Row, sessionId: string): ApprovalLine {
   const { approvalId, tool, title, requestedAt, deadline, arguments: json, reason } = approval;
+  const subagent = approval.podName ?? (row.spawned === true ? childLabel(row) : undefined);
   return {
     approvalId,
     tool,
     title,
     requestedAt,
-    ...withoutUndefined({ deadline, arguments: json, reason }),
+    ...withoutUndefined({ deadline, arguments: json, reason, subagent }),
     sessionId,
   };
 }

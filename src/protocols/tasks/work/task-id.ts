@@ -1,4 +1,5 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { randomDigits } from '../../../base/index.ts';
 import { TASK_TYPES, type TaskType } from '../wire.ts';
 
 export interface TaskName {
@@ -11,8 +12,7 @@ export interface TaskName {
  * is derived from the key: the same submission is the same task.
  */
 export function newTaskId({ podId, taskType }: TaskName, key?: readonly string[]): string {
-  const own =
-    key === undefined ? randomBytes(12).toString('hex') : hash('sha256', JSON.stringify(key)).slice(0, 24);
+  const own = key === undefined ? randomDigits(24) : hash('sha256', JSON.stringify(key)).slice(0, 24);
   return `task_${podId}_${TASK_TYPES.indexOf(taskType)}${own}`;
 }
 
