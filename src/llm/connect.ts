@@ -1,10 +1,17 @@
-import { isSecretName, type JsonObject, messageOf, type Redact, redactor } from '../base/index.ts';
-import { type HttpResponse, httpTransport, type Transport } from '../wire/index.ts';
-import { type Account, forModel, withCurrentKey, withQuery } from './account.ts';
+import {
+  isSecretName,
+  type JsonObject,
+  messageOf,
+  PolypodError,
+  type Redact,
+  redactor,
+} from '../base/index.ts';
+import { type HttpRequest, type HttpResponse, httpTransport, type Transport } from '../wire/index.ts';
+import { type Account, forModel, type OpenSigner, withCurrentKey, withQuery } from './account.ts';
 import { type AnswerDecoder, answerDecoder } from './decoder.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
 import { createFailure, httpFailure, networkFailure, originOf } from './failure.ts';
-import type { Provider } from './provider.ts';
+import type { Endpoint, Provider } from './provider.ts';
 import type { LlmRequest } from './request.ts';
 import { type Deadline, createDeadline, type Timeouts, timeoutsFor } from './timeouts.ts';
 
@@ -22,6 +29,8 @@ export interface ConnectOptions {
   readonly transport?: Transport;
   readonly timeouts?: Partial<Timeouts>;
   readonly onTrace?: (trace: Trace) => void;
+  /** Nothing is sent to the provider, so no key is obtained: for the replay of recorded exchanges. */
+  readonly needsNoKey?: boolean;
   /** Generates ids for calls that have none; must differ from request to request. */
   readonly seed?: () => string;
 }
@@ -29,7 +38,7 @@ export interface ConnectOptions {
 export function connect(provider: Provider, account: Account, options: ConnectOptions = {}): Llm {
   const connection: Connection = {
     provider,
-    account,
+    account: options.needsNoKey === true ? withoutSupply(account) : account,
     transport: options.transport ?? httpTransport,
     timeouts: { ...timeoutsFor(provider.name), ...options.timeouts },
     onTrace: options.onTrace ?? (() => {}),
@@ -43,6 +52,10 @@ export function connect(provider: Provider, account: Account, options: ConnectOp
       for await (const batch of streamRequest(connection, request, signal)) yield* batch;
     },
   };
+}
+
+function withoutSupply({ keySupply: _, ...account }: Account): Account {
+  return account;
 }
 
 interface Connection {
@@ -71,17 +84,22 @@ async function* attempt(
   decoder: AnswerDecoder,
 ): AsyncGenerator<readonly LlmEvent[]> {
   const { provider } = connection;
-  const opened = await openAccount(connection.account, request.model, signal);
+  const opened = await openAccount(connection, request.model, signal);
   if ('failure' in opened) {
     if (!signal.aborted) yield decoder.fail(opened.failure);
     return;
   }
   const { account } = opened;
-  const { url } = provider.endpoint(request, account);
-  const redactText = redactor(secretsOf(account));
+  const { url } = endpointOf(provider, request, account);
+  const redactText = redactor(secretsOf(opened));
   const deadline = createDeadline(connection.timeouts, signal);
   try {
-    const { response, sender } = await sendRequest(connection, request, account, deadline);
+    const sent = await sendRequest(connection, request, opened, deadline);
+    if ('failure' in sent) {
+      if (!signal.aborted) yield decoder.fail(redacted(sent.failure, redactText));
+      return;
+    }
+    const { response, sender } = sent;
     const failure = await responseFailure(response, provider);
     if (failure) yield decoder.fail(redacted(redacted(failure, redactText), redactor(secretsOf(sender))));
     else yield* readAnswer(response, decoder, deadline);
@@ -93,50 +111,109 @@ async function* attempt(
   }
 }
 
-/** The account with its current key, or why there is none. */
+/** An account with its current key or credentials. */
+interface OpenAccount {
+  readonly account: Account;
+  readonly signer?: OpenSigner | undefined;
+}
+
+/** The account with its current key or credentials, or why there are none. */
 async function openAccount(
-  account: Account,
+  { account, transport }: Connection,
   model: string,
   signal: AbortSignal,
-): Promise<{ readonly account: Account } | { readonly failure: Failure }> {
+): Promise<OpenAccount | { readonly failure: Failure }> {
   try {
-    return { account: forModel(await withCurrentKey(account, signal), model) };
+    const current = forModel(await withCurrentKey(account, signal), model);
+    const signer = await account.signer?.open({ transport, isRenewal: false }, signal);
+    const baseUrl = current.baseUrl.replaceAll('{region}', signer?.region ?? '');
+    return { account: { ...current, baseUrl }, signer };
   } catch (thrown) {
-    return { failure: createFailure({ kind: 'auth', message: messageOf(thrown) }) };
+    return { failure: keyFailure(thrown) };
   }
 }
 
-/** Sends the request, and once more with a new key if the provider rejects one that can be renewed. */
+function keyFailure(thrown: unknown): Failure {
+  // A server that issues tokens and cannot be reached says nothing about the credentials.
+  const isUnreachable = thrown instanceof PolypodError && thrown.code === 'unreachable';
+  return createFailure({ kind: isUnreachable ? 'network' : 'auth', message: messageOf(thrown) });
+}
+
+/** Sends the request, and once more with a new key or new credentials if the provider rejects those that can be renewed. */
 async function sendRequest(
   { provider, transport }: Connection,
   request: LlmRequest,
-  account: Account,
+  opened: OpenAccount,
   { signal, opened: onOpen }: Deadline,
-): Promise<{ readonly response: HttpResponse; readonly sender: Account }> {
-  const body = JSON.stringify(omitFields(provider.lower(request), account.omit));
-  const send = (sender: Account): Promise<HttpResponse> => {
-    const { url, headers } = provider.endpoint(request, sender);
-    return transport(
-      {
-        method: 'POST',
-        url: withQuery(url, sender),
-        headers: { 'content-type': 'application/json', ...headers, ...sender.headers },
-        body,
-      },
-      { signal, onOpen },
-    );
+): Promise<
+  { readonly response: HttpResponse; readonly sender: OpenAccount } | { readonly failure: Failure }
+> {
+  const { account } = opened;
+  const { omit, bodyFields } = account;
+  const fields = { ...omitFields(provider.lower(request), omit), ...bodyFields };
+  const body = withoutHalfPairs(JSON.stringify(fields));
+  const send = async ({ account: sender, signer }: OpenAccount): Promise<HttpResponse> => {
+    const { url, headers } = endpointOf(provider, request, sender);
+    const unsigned: HttpRequest = {
+      method: 'POST',
+      url: withQuery(url, sender),
+      headers: { 'content-type': 'application/json', ...headers, ...sender.headers },
+      body,
+    };
+    return transport(signer === undefined ? unsigned : await signer.sign(unsigned), { signal, onOpen });
   };
-  const response = await send(account);
-  const { keySupply, apiKey = '' } = account;
-  if (response.status !== 401 || keySupply === undefined) return { response, sender: account };
+  const response = await send(opened);
+  if (!isRejected(response, opened)) return { response, sender: opened };
   await bodyText(response);
-  const sender = { ...account, apiKey: await keySupply.renew(apiKey, signal) };
+  let sender: OpenAccount;
+  try {
+    const { keySupply, apiKey = '' } = account;
+    sender = {
+      account:
+        keySupply === undefined ? account : { ...account, apiKey: await keySupply.renew(apiKey, signal) },
+      signer: await account.signer?.open({ transport, isRenewal: true }, signal),
+    };
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    return { failure: keyFailure(thrown) };
+  }
   return { response: await send(sender), sender };
 }
 
-function secretsOf({ apiKey = '', headers = {}, query = {} }: Account): readonly string[] {
+/**
+ * Replaces halves of surrogate pairs, which JSON.stringify escapes. Providers reject the whole conversation if any text, such
+ * as a web page or the result of a tool, contains one.
+ */
+function withoutHalfPairs(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replace(/\\(?:\\|ud[89a-f][\da-f]{2})/g, (escape) => (escape === '\\\\' ? escape : '\\ufffd'));
+}
+
+function endpointOf(provider: Provider, request: LlmRequest, account: Account): Endpoint {
+  const { url, headers } = provider.endpoint(request, account);
+  const { baseUrl, requestPath } = account;
+  return { url: requestPath === undefined ? url : baseUrl + requestPath, headers };
+}
+
+/** Whether the provider has rejected a key or credentials that can be renewed. */
+function isRejected({ status, headers }: HttpResponse, { account, signer }: OpenAccount): boolean {
+  if (account.keySupply !== undefined) return status === 401;
+  return (
+    signer !== undefined &&
+    status === 403 &&
+    /^(?:ExpiredToken|UnrecognizedClient|InvalidClientTokenId)/.test(headers['x-amzn-errortype'] ?? '')
+  );
+}
+
+function secretsOf({ account, signer }: OpenAccount): readonly string[] {
+  const { apiKey = '', headers = {}, query = {} } = account;
   const secretParameters = Object.entries(query).filter(([name]) => isSecretName(name));
-  return [apiKey, ...Object.values(headers), ...secretParameters.map(([, value]) => value)];
+  return [
+    apiKey,
+    ...Object.values(headers),
+    ...secretParameters.map(([, value]) => value),
+    ...(signer?.secrets ?? []),
+  ];
 }
 
 async function* readAnswer(

@@ -1,9 +1,9 @@
 import { ellipsize, tryParse } from '../base/index.ts';
-import { type FrameReader, LineReader, sseReader } from '../wire/index.ts';
+import { eventStreamReader, type FrameReader, LineReader, sseReader } from '../wire/index.ts';
 import { type Answer, cancellationEvents, completionEvents, failureEvents } from './answer.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
 import { errorFields, createFailure, failureFromBody } from './failure.ts';
-import type { Provider } from './provider.ts';
+import type { Framing, Provider } from './provider.ts';
 
 /**
  * Decodes the bytes of one answer into balanced events, without network access: `connect` feeds it from a socket,
@@ -27,7 +27,7 @@ export function answerDecoder(
   onTrace: (trace: Trace) => void = () => {},
 ): AnswerDecoder {
   const reader = provider.reader(seed);
-  const frames: FrameReader = provider.framing === 'sse' ? sseReader() : new LineReader();
+  const frames = FRAME_READERS[provider.framing]();
   let finished = false;
 
   const finish = (events: readonly LlmEvent[], out: LlmEvent[]): void => {
@@ -96,6 +96,12 @@ export function answerDecoder(
     },
   };
 }
+
+const FRAME_READERS: Readonly<Record<Framing, () => FrameReader>> = {
+  sse: () => sseReader(),
+  lines: () => new LineReader(),
+  'event-stream': eventStreamReader,
+};
 
 /** Some servers end a failed stream with an error outside the framing. */
 function strayFailure(stray: string): Failure | undefined {

@@ -30,15 +30,18 @@ export function createFailure(details: {
   };
 }
 
-/** Classifies an HTTP error response. All five APIs put a message into `error`, most also a code or type. */
+/** Classifies an HTTP error response. Most APIs put a message into `error`, most of them also a code or type. */
 export function httpFailure(
   status: number,
   headers: Readonly<Record<string, string>>,
   body: string,
 ): Failure {
-  const { message, code } = errorFields(tryParse(body));
+  const { message, code: stated } = errorFields(tryParse(body));
+  // Amazon names the error in a header: `ThrottlingException:http://…`.
+  const amazonType = (headers['x-amzn-errortype'] ?? '').replace(/:.*/, '');
+  const code = stated || amazonType;
   return createFailure({
-    kind: kindForStatus(status),
+    kind: AMAZON_CODES[lowerFirst(amazonType)] ?? kindForStatus(status),
     message: message || plainText(body) || `HTTP ${status}`,
     code,
     httpStatus: status,
@@ -68,14 +71,19 @@ export function failureFromBody(body: unknown): Failure {
   return createFailure({ kind, message, code, retryAfterMs: parseRetryDelay(message) });
 }
 
-/** Reads `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`, `{detail}`, or an array of one of them. */
+/** Reads `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`, `{Message}`, `{detail}`, or an array of one of them. */
 export function errorFields(body: unknown): { message: string; code: string; type: string } {
   const root = objectOf(Array.isArray(body) ? body[0] : body);
   const error = isObject(root.error) ? root.error : root;
   const type = error === root ? '' : stringOf(error.type);
   const named = stringOf(error.code) || stringOf(error.status) || type;
   const code = named || String(numberOf(error.code) ?? numberOf(error.status) ?? '');
-  return { message: stringOf(root.error) || stringOf(error.message) || stringOf(root.detail), code, type };
+  return {
+    message:
+      stringOf(root.error) || stringOf(error.message) || stringOf(error.Message) || stringOf(root.detail),
+    code,
+    type,
+  };
 }
 
 /** Parses the delay from the message ("Please try again in 1.5s"), since an error in a stream has no headers. */
@@ -100,7 +108,30 @@ export function retryAfter(headers: Readonly<Record<string, string>>, now = Date
 
 /** Maps a provider's error code, or an HTTP status as text, to a failure kind. */
 function kindForCode(code: string): FailureKind | undefined {
-  return /^\d{3}$/.test(code) ? kindForStatus(Number(code)) : CODES[code];
+  return /^\d{3}$/.test(code) ? kindForStatus(Number(code)) : (CODES[code] ?? AMAZON_CODES[lowerFirst(code)]);
+}
+
+/** Amazon's exceptions have an upper-case name in HTTP errors and a lower-case one in streams. */
+const AMAZON_CODES: Readonly<Record<string, FailureKind>> = {
+  accessDeniedException: 'auth',
+  expiredTokenException: 'auth',
+  invalidSignatureException: 'auth',
+  missingAuthenticationTokenException: 'auth',
+  unrecognizedClientException: 'auth',
+  serviceQuotaExceededException: 'quota',
+  throttlingException: 'rate-limit',
+  modelNotReadyException: 'overloaded',
+  serviceUnavailableException: 'overloaded',
+  resourceNotFoundException: 'unknown-model',
+  validationException: 'invalid-request',
+  modelTimeoutException: 'timeout',
+  internalServerException: 'server',
+  modelErrorException: 'server',
+  modelStreamErrorException: 'server',
+};
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 const CODES: Readonly<Record<string, FailureKind>> = {
@@ -134,6 +165,7 @@ const CODES: Readonly<Record<string, FailureKind>> = {
   internal_error: 'server',
   internal_server_error: 'server',
   INTERNAL: 'server',
+  damaged_stream: 'malformed',
 };
 
 function kindForStatus(status: number): FailureKind {
@@ -149,7 +181,9 @@ function kindForStatus(status: number): FailureKind {
 }
 
 function refineKind(kind: FailureKind, text: string): FailureKind {
-  if (CONTEXT_WORDS.test(text) && REFINABLE.has(kind)) return 'context-too-long';
+  // Amazon limits tokens per minute with "Too many tokens, please wait before trying again."
+  if (CONTEXT_WORDS.test(text) && REFINABLE.has(kind) && !/please wait/i.test(text))
+    return 'context-too-long';
   if (QUOTA_WORDS.test(text)) return 'quota';
   if (AUTH_WORDS.test(text) && REFINABLE.has(kind)) return 'auth';
   if (MODEL_WORDS.test(text) && REFINABLE.has(kind)) return 'unknown-model';
@@ -161,11 +195,12 @@ function refineKind(kind: FailureKind, text: string): FailureKind {
 
 const REFINABLE: ReadonlySet<FailureKind> = new Set(['invalid-request', 'provider', 'server', 'rate-limit']);
 const CONTEXT_WORDS =
-  /context_length_exceeded|prompt (?:is )?too long|exceeded max context length|maximum context length|context window|input token count.{0,40}exceeds|exceeds the (?:model's )?(?:maximum|context)|too many (?:input )?tokens|request_too_large/i;
+  /context_length_exceeded|(?:prompt|input) (?:is )?too long|exceeded max context length|maximum context length|context window|input token count.{0,40}exceeds|exceeds the (?:model's )?(?:maximum|context)|too many (?:input )?tokens|request_too_large/i;
 // Google mentions quota and billing in every rate limit error, so those words alone do not count.
 const QUOTA_WORDS = /insufficient_quota|credit balance is too low|billing_hard_limit/i;
 const AUTH_WORDS = /invalid_api_key|api key not valid|incorrect api key|API_KEY_INVALID|invalid x-api-key/i;
-const MODEL_WORDS = /model_not_found|model .{0,80}(?:not found|does not exist)|unknown model/i;
+const MODEL_WORDS =
+  /model_not_found|model .{0,80}(?:not found|does not exist)|unknown model|model identifier is invalid/i;
 
 const RATE_WORDS = /rate.?limit|too many requests/i;
 const LOAD_WORDS = /overloaded|server (?:is )?busy|at capacity/i;

@@ -1,8 +1,21 @@
 /** Sends a request to a model and returns a flat, balanced stream of events, the same for every provider. */
-export { type Account, bearer, type KeySupply, withCurrentKey, withQuery } from './account.ts';
+export {
+  type Account,
+  bearer,
+  type KeySupply,
+  type ModelSettings,
+  type OpenSigner,
+  type RequestSigner,
+  settingsFor,
+  withCurrentKey,
+  withQuery,
+} from './account.ts';
+export { createKeyCache, type ExpiringKey, usedUntil } from './expiring-key.ts';
 export { AnswerItems } from './answer-items.ts';
 export {
   accountProblem,
+  type AwsAccountSettings,
+  isAwsRegion,
   usableAccounts,
   type ChosenModel,
   chooseModel,
@@ -10,7 +23,10 @@ export {
   type ConfiguredAccount,
   type Cost,
   costOf,
+  describeGoogleCredentials,
   type Environment,
+  GOOGLE_LOCATION,
+  GOOGLE_PROJECT,
   httpUrl,
   type InputKind,
   type KeyCommand,
@@ -60,7 +76,7 @@ export type {
   Usage,
   UsageEvent,
 } from './event.ts';
-export type { Endpoint, Provider, ThinkingMode } from './provider.ts';
+export type { Endpoint, Framing, Provider, ThinkingMode } from './provider.ts';
 export { type RecordingDecoder, recordingDecoder } from './recording.ts';
 export {
   type CacheMarkers,
@@ -78,3 +94,4 @@ export {
 export { type Attempt, DEFAULT_RETRY, isTransient, type RetryPolicy, retryDelay } from './retry.ts';
 export type { Timeouts } from './timeouts.ts';
 export { parseArguments } from './tool-arguments.ts';
+export { type Shortfall, SHORTFALL_REASONS, shortfallOf } from './shortfall.ts';

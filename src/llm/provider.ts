@@ -6,7 +6,7 @@ import type { LlmRequest } from './request.ts';
 /** The implementation of one provider API. It is pure: only `connect` uses the network. */
 export interface Provider {
   readonly name: string;
-  readonly framing: 'sse' | 'lines';
+  readonly framing: Framing;
   /** The URL and headers for a request. */
   readonly endpoint: (request: LlmRequest, account: Account) => Endpoint;
   /** Converts our request to the provider's request body. */
@@ -20,6 +20,9 @@ export interface Provider {
   /** How requests set a model's thinking level; the default is `effort`. */
   readonly thinkingMode?: (model: string) => ThinkingMode;
 }
+
+/** How the messages of a stream are separated: server-sent events, lines, or Amazon's event stream. */
+export type Framing = 'sse' | 'lines' | 'event-stream';
 
 /** How a thinking level is expressed in a request. */
 export type ThinkingMode = 'effort' | 'budget' | 'google-level' | 'anthropic-adaptive';

@@ -1,12 +1,12 @@
 import { tryParse } from '../base/index.ts';
-import { type FrameReader, LineReader, sseReader } from '../wire/index.ts';
+import { eventStreamReader, type FrameReader, LineReader, sseReader } from '../wire/index.ts';
 import { type AnswerDecoder, answerDecoder } from './decoder.ts';
 import type { LlmEvent, Trace } from './event.ts';
 import type { Provider } from './provider.ts';
 
 /**
- * Decodes a recorded stream of one or more exchanges. The format is server-sent events, one JSON payload per line, or a
- * JSON document (one answer, or a list of payloads).
+ * Decodes a recorded stream of one or more exchanges. The format is server-sent events, Amazon's event stream, one JSON
+ * payload per line, or a JSON document (one answer, or a list of payloads).
  */
 export interface RecordingDecoder {
   push(bytes: Uint8Array): LlmEvent[];
@@ -39,7 +39,7 @@ export function recordingDecoder(provider: Provider, onTrace?: (trace: Trace) =>
     const started = findStart(answerDecoder(provider, 'probe').pushPayload(payload));
     if (started === undefined) return false;
     return started.id === undefined
-      ? provider.framing === 'lines' && decoder.finished
+      ? provider.framing !== 'sse' && decoder.finished
       : started.id !== answerId;
   };
 
@@ -77,6 +77,8 @@ const DETECTION_BYTES = 64;
 
 /** Server-sent events start with a field name or a colon. A pretty-printed document has no JSON lines. */
 function readerFor(start: Buffer): FrameReader {
+  // A message of an event stream starts with its length, which is below 16 MB.
+  if (start[0] === 0) return eventStreamReader();
   const text = start.toString('utf8', 0, DETECTION_BYTES);
   if (/^\uFEFF?\s*(?:data|event|id|retry)?:/.test(text)) return sseReader();
   return /^\uFEFF?\s*(?:\[(?!DONE\])|\{\s*[\r\n])/.test(text) ? documentReader() : new LineReader();

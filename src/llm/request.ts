@@ -25,6 +25,8 @@ export type Item =
       readonly seal?: Seal;
       /** The user interrupted this answer here. The next request tells the model. */
       readonly interrupted?: true;
+      /** No person wrote this message of the user: clients do not show it as one. */
+      readonly automatic?: true;
     }
   | {
       readonly type: 'tool-call';

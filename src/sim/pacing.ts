@@ -5,19 +5,19 @@ import type { Step } from './steps.ts';
 export function* applyPace(steps: Iterable<Step>, pace: Pace | undefined): Generator<Step> {
   const deltasPerWrite = pace?.batch ?? 1;
   const delayMs = pace?.delayMs ?? 0;
-  let buffered = '';
+  let buffered: Uint8Array[] = [];
   let deltas = 0;
   for (const step of steps) {
     if (step.do === 'write') {
-      buffered += step.text;
+      buffered.push(step.bytes);
       if (step.isDelta) deltas += 1;
       if (deltas > 0 && deltas < deltasPerWrite) continue;
     }
-    if (buffered !== '') yield { do: 'write', text: buffered, isDelta: deltas > 0 };
+    if (buffered.length > 0) yield { do: 'write', bytes: Buffer.concat(buffered), isDelta: deltas > 0 };
     if (step.do !== 'write') yield step;
     else if (deltas > 0 && delayMs > 0) yield { do: 'wait', ms: delayMs };
-    buffered = '';
+    buffered = [];
     deltas = 0;
   }
-  if (buffered !== '') yield { do: 'write', text: buffered, isDelta: deltas > 0 };
+  if (buffered.length > 0) yield { do: 'write', bytes: Buffer.concat(buffered), isDelta: deltas > 0 };
 }

@@ -30,33 +30,28 @@ export async function clientGone(signal: AbortSignal): Promise<void> {
 async function performStep(response: ServerResponse, step: Step, signal: AbortSignal): Promise<void> {
   switch (step.do) {
     case 'write':
-      return await write(response, step.text, signal);
     case 'write-bytes':
       return await write(response, step.bytes, signal);
     case 'dribble':
-      return await dribble(response, step.text, signal);
+      return await dribble(response, step.bytes, signal);
     case 'wait':
       return await setTimeout(step.ms, undefined, { signal });
     case 'silence':
       return await clientGone(signal);
     case 'keep-alive':
-      return await keepAlive(response, step.text, step.everyMs, signal);
+      return await keepAlive(response, step.bytes, step.everyMs, signal);
     case 'cut':
       return await cut(response);
   }
 }
 
-async function write(
-  response: ServerResponse,
-  bytes: string | Uint8Array,
-  signal: AbortSignal,
-): Promise<void> {
+async function write(response: ServerResponse, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
   if (!response.write(bytes)) await once(response, 'drain', { signal });
 }
 
 /** Waits one event loop turn between bytes, so that a reader in the same process receives them separately. */
-async function dribble(response: ServerResponse, text: string, signal: AbortSignal): Promise<void> {
-  for (const byte of Buffer.from(text)) {
+async function dribble(response: ServerResponse, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  for (const byte of bytes) {
     if (signal.aborted) return;
     await new Promise((resolve) => response.write(Uint8Array.of(byte), resolve));
     await setImmediate();
@@ -65,13 +60,13 @@ async function dribble(response: ServerResponse, text: string, signal: AbortSign
 
 async function keepAlive(
   response: ServerResponse,
-  text: string,
+  bytes: Uint8Array,
   everyMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
     await setTimeout(everyMs, undefined, { signal });
-    response.write(text);
+    response.write(bytes);
   }
 }
 

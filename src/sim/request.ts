@@ -1,6 +1,14 @@
 import type { JsonObject } from '../base/index.ts';
+import type { ProviderApi } from '../llm/index.ts';
 
-export const PROVIDER_APIS = ['anthropic', 'openai-chat', 'openai-responses', 'gemini', 'ollama'] as const;
+export const PROVIDER_APIS = [
+  'anthropic',
+  'openai-chat',
+  'openai-responses',
+  'gemini',
+  'ollama',
+  'bedrock',
+] as const satisfies readonly ProviderApi[];
 export type ProviderApiName = (typeof PROVIDER_APIS)[number];
 
 /** A request in one shape for all provider APIs. */

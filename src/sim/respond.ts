@@ -7,7 +7,7 @@ import { clientGone, performSteps } from './perform-steps.ts';
 import { resolveAnswer } from './script/reply.ts';
 import type { SimRequest } from './request.ts';
 import { applyAnswerFault } from './script/answer-fault.ts';
-import { responseSteps } from './steps.ts';
+import { encodeText, responseSteps } from './steps.ts';
 import type { ResponseContext, ProviderApi } from './provider-apis/index.ts';
 
 export interface Exchange {
@@ -39,7 +39,7 @@ export async function respond(exchange: Exchange, answer: SimAnswer): Promise<vo
 export function sendError(exchange: Exchange, error: ProviderError, message: string, fault?: Fault): void {
   const { api, request, response, ids, key } = exchange;
   const retryAfterSeconds = fault?.retryAfterSeconds ?? (fault?.kind === '429' ? 1 : undefined);
-  const { status, body } = api.errorResponse(error, {
+  const { status, body, headers } = api.errorResponse(error, {
     model: request.model,
     key,
     message,
@@ -47,6 +47,7 @@ export function sendError(exchange: Exchange, error: ProviderError, message: str
   });
   sendJson(response, fault?.kind === '529' ? 529 : status, body, {
     ...api.headers(ids),
+    ...headers,
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   });
 }
@@ -79,7 +80,7 @@ async function sendAnswer(exchange: Exchange, answer: SimAnswer): Promise<void> 
   }
   const frame = { role: 'delta' as const, text: JSON.stringify(api.fullResponse(reply, context)) };
   const fault = answer.fault === undefined ? undefined : { ...answer.fault, after: 0 };
-  await performSteps(response, responseSteps([frame], fault, api, context), signal);
+  await performSteps(response, responseSteps([frame], fault, api, context, encodeText), signal);
 }
 
 function sendHtmlPage(response: ServerResponse): void {

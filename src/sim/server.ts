@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { asPolypodError, isObject, tryParse } from '../base/index.ts';
 import { mergePace, type Pace } from './script/answer.ts';
 import type { Fault } from './script/fault.ts';
+import { issueToken } from './google-tokens.ts';
 import { Ids } from './ids.ts';
 import { type LoopbackServer, listenOnLoopback } from './loopback.ts';
 import { offlineModel } from './script/offline-model.ts';
@@ -17,8 +18,13 @@ export interface SimOptions {
   readonly loop?: boolean;
   /** 0, the default, selects a free port. */
   readonly port?: number;
-  /** Accepted keys; absent: any key, or none, is accepted. */
+  /**
+   * Accepted keys; absent: any key, or none, is accepted. `ID:SECRET` is an access key of AWS, with which signatures of requests to
+   * Bedrock are verified; without keys, only their form is.
+   */
   readonly keys?: readonly string[];
+  /** The tokens that Google's token servers issue, one after another; the last one is issued again. Default: the first key. */
+  readonly tokens?: readonly string[];
   /** Available models; absent: `sim` is listed and every name is accepted. */
   readonly models?: readonly string[];
   /** For answers without a pace of their own. */
@@ -42,7 +48,7 @@ export interface ReceivedRequest {
   readonly body: unknown;
 }
 
-/** Starts a provider simulator on loopback that serves all five provider APIs. */
+/** Starts a provider simulator on loopback that serves all six provider APIs. */
 export async function startSim(options: SimOptions = {}): Promise<Sim> {
   const requests: ReceivedRequest[] = [];
   const handle = handler(options, (received) => {
@@ -56,6 +62,8 @@ function handler(options: SimOptions, received: (one: ReceivedRequest) => void) 
   const { keys, models, now = Date.now } = options;
   const runner = new ScriptRunner(options.script ?? offlineModel, options.fault, options.loop);
   const ids = new Ids();
+  const tokens = [...(options.tokens ?? [keys?.[0] ?? 'ya29.simulated'])];
+  const nextToken = (): string => (tokens.length > 1 ? tokens.shift() : tokens[0]) ?? '';
 
   return async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(incoming.url ?? '/', 'http://sim');
@@ -65,6 +73,8 @@ function handler(options: SimOptions, received: (one: ReceivedRequest) => void) 
     const { method = 'GET', headers } = incoming;
     received({ method, path: `${url.pathname}${url.search}`, headers, body: body ?? text });
 
+    const token = issueToken({ method, pathname: url.pathname, header, text }, nextToken);
+    if (token !== undefined) return sendJson(response, token.status, token.body, token.headers);
     const route = matchRoute(method, url.pathname, header);
     if (route === undefined) return sendJson(response, 404, { error: unknownPath(method, url.pathname) });
     const key = route.api.requestKey(header, url);
@@ -79,7 +89,12 @@ function handler(options: SimOptions, received: (one: ReceivedRequest) => void) 
       key,
     };
 
-    if (keys !== undefined && !keys.includes(key))
+    const problem = route.api.signatureProblem?.(
+      { method, path: incoming.url ?? '/', header, body: text },
+      keys,
+    );
+    if (problem !== undefined) return sendError(exchange, problem.error, problem.message);
+    if (route.api.signatureProblem === undefined && keys !== undefined && !keys.includes(key))
       return sendError(exchange, key === '' ? 'no-key' : 'bad-key', '');
     if (route.endpoint === 'version') return sendJson(response, 200, { version: OLLAMA_VERSION });
     if (route.endpoint === 'models') return sendJson(response, 200, route.api.models(models ?? ['sim']));
@@ -135,11 +150,17 @@ const PATHS = [
   'POST /v1/responses',
   'POST /v1beta/models/<model>:streamGenerateContent',
   'POST /v1beta/models/<model>:generateContent',
+  'POST …/publishers/google/models/<model>:streamGenerateContent',
+  'POST …/publishers/anthropic/models/<model>:streamRawPredict',
+  'POST /token',
   'POST /api/chat',
+  'POST /model/<model>/converse-stream',
+  'POST /model/<model>/converse',
   'GET /v1/models',
   'GET /v1beta/models',
   'GET /api/tags',
   'GET /api/version',
+  'GET /inference-profiles',
 ];
 const MAX_REQUESTS = 1000;
 const OLLAMA_VERSION = '0.12.6';

@@ -4,14 +4,14 @@ import type { ResponseContext, Frame, ProviderApi } from './provider-apis/index.
 /** One action of the server on a connection. */
 export type Step =
   /** Pacing counts the steps with `isDelta`. */
-  | { readonly do: 'write'; readonly text: string; readonly isDelta: boolean }
+  | { readonly do: 'write'; readonly bytes: Uint8Array; readonly isDelta: boolean }
   | { readonly do: 'write-bytes'; readonly bytes: Uint8Array }
   /** Every byte in a separate write. */
-  | { readonly do: 'dribble'; readonly text: string }
+  | { readonly do: 'dribble'; readonly bytes: Uint8Array }
   | { readonly do: 'wait'; readonly ms: number }
   /** Sends nothing more and waits for the client to disconnect. */
   | { readonly do: 'silence' }
-  | { readonly do: 'keep-alive'; readonly text: string; readonly everyMs: number }
+  | { readonly do: 'keep-alive'; readonly bytes: Uint8Array; readonly everyMs: number }
   | { readonly do: 'cut' };
 
 /** The state in which a fault is injected. */
@@ -21,7 +21,13 @@ interface FaultContext {
   readonly fault: Fault;
   readonly api: ProviderApi;
   readonly context: ResponseContext;
+  readonly encode: Encode;
 }
+
+/** Returns the bytes of a frame. */
+type Encode = (text: string) => Uint8Array;
+
+export const encodeText: Encode = (text) => Buffer.from(text);
 
 /** Converts frames to steps and injects the fault. The response ends after the last step, unless it was cut. */
 export function* responseSteps(
@@ -29,6 +35,7 @@ export function* responseSteps(
   fault: Fault | undefined,
   api: ProviderApi,
   context: ResponseContext,
+  encode: Encode = api.encodeFrame ?? encodeText,
 ): Generator<Step> {
   const kind = fault !== undefined && isStreamFault(fault.kind) ? fault.kind : undefined;
   let deltas = 0;
@@ -37,10 +44,10 @@ export function* responseSteps(
   for (const frame of frames) {
     if (fault !== undefined && kind !== undefined && !injected && applies(kind, fault, frame, deltas)) {
       injected = kind !== 'split-bytes';
-      yield* FAULT_STEPS[kind]({ frame, sent, fault, api, context });
+      yield* FAULT_STEPS[kind]({ frame, sent, fault, api, context, encode });
       if (FATAL[kind]) return;
     } else {
-      yield { do: 'write', text: frame.text, isDelta: frame.role === 'delta' };
+      yield { do: 'write', bytes: encode(frame.text), isDelta: frame.role === 'delta' };
     }
     sent += 1;
     if (frame.role === 'delta') deltas += 1;
@@ -60,15 +67,15 @@ function applies(kind: StreamFault, fault: Fault, frame: Frame, deltas: number):
 
 const FAULT_STEPS: Record<StreamFault, (context: FaultContext) => readonly Step[]> = {
   stall: () => [{ do: 'silence' }],
-  'stall-keepalive': ({ fault, api }) => [
-    { do: 'keep-alive', text: api.keepAlive, everyMs: fault.everyMs ?? KEEP_ALIVE_MS },
+  'stall-keepalive': ({ fault, api, encode }) => [
+    { do: 'keep-alive', bytes: encode(api.keepAlive), everyMs: fault.everyMs ?? KEEP_ALIVE_MS },
   ],
-  cut: ({ frame }) => [{ do: 'write-bytes', bytes: firstHalf(frame.text) }, { do: 'cut' }],
-  'cut-utf8': ({ frame }) => [{ do: 'write-bytes', bytes: insideCharacter(frame.text) }],
-  'split-bytes': ({ frame }) => [{ do: 'dribble', text: frame.text }],
-  'error-in-stream': ({ api, context, sent }) => [write(api.streamError(context, sent))],
-  'bare-error': ({ api, context }) => [write(bareError(api, context))],
-  'malformed-json': ({ frame }) => [write(truncatePayload(frame.text))],
+  cut: ({ frame, encode }) => [{ do: 'write-bytes', bytes: firstHalf(encode(frame.text)) }, { do: 'cut' }],
+  'cut-utf8': ({ frame, encode }) => [{ do: 'write-bytes', bytes: insideCharacter(frame.text, encode) }],
+  'split-bytes': ({ frame, encode }) => [{ do: 'dribble', bytes: encode(frame.text) }],
+  'error-in-stream': ({ api, context, sent, encode }) => [write(encode(api.streamError(context, sent)))],
+  'bare-error': ({ api, context }) => [write(encodeText(bareError(api, context)))],
+  'malformed-json': ({ frame, encode }) => [write(encode(truncatePayload(frame.text)))],
   'missing-finish': () => [],
 };
 
@@ -95,11 +102,12 @@ function bareError(api: ProviderApi, { request }: ResponseContext): string {
  * Returns the text up to the middle of its last multi-byte character, or, if it has none, the first half plus a
  * partial character.
  */
-function insideCharacter(text: string): Uint8Array {
-  const bytes = Buffer.from(text);
-  const lead = bytes.findLastIndex((byte) => byte >= 0xc0);
-  if (lead >= 0) return bytes.subarray(0, lead + 1);
-  return Buffer.concat([firstHalf(text), PARTIAL_CHARACTER]);
+function insideCharacter(text: string, encode: Encode): Uint8Array {
+  const bytes = encode(text);
+  // Not by the bytes of the frame: a binary one has other large bytes.
+  const last = /\P{ASCII}(?=\p{ASCII}*$)/u.exec(text)?.[0];
+  if (last === undefined) return Buffer.concat([firstHalf(bytes), PARTIAL_CHARACTER]);
+  return bytes.subarray(0, Buffer.from(bytes).lastIndexOf(last) + 1);
 }
 
 /** Removes the last two characters of the payload and keeps the framing intact. */
@@ -108,13 +116,12 @@ function truncatePayload(text: string): string {
   return payload.slice(0, -2) + text.slice(payload.length);
 }
 
-function firstHalf(text: string): Uint8Array {
-  const bytes = Buffer.from(text);
+function firstHalf(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, bytes.length / 2);
 }
 
-function write(text: string): Step {
-  return { do: 'write', text, isDelta: false };
+function write(bytes: Uint8Array): Step {
+  return { do: 'write', bytes, isDelta: false };
 }
 
 const DEFAULT_AFTER = 2;

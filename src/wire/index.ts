@@ -16,6 +16,7 @@ export {
   httpTransport,
   type Transport,
   createHttpTransport,
+  proxiedTransport,
   transportFrom,
   type TlsTrust,
 } from './http/client.ts';
@@ -34,6 +35,7 @@ export {
 } from './http/server.ts';
 export { containFailures } from './contain-failures.ts';
 export { drained } from './drained.ts';
+export { encodeEventStream, type EventStreamHeaders, eventStreamReader } from './event-stream.ts';
 export { type BodyLimits, parseJsonBody, unreadableMessage } from './http/server-body.ts';
 export { type GuardOptions, guardRequest, refuseDuplicates } from './http/server-guard.ts';
 export { type HttpRefusal, httpRefusal, httpRefusalFrom } from './http/server-refusal.ts';
@@ -48,6 +50,7 @@ export {
   rpcResult,
   type RpcService,
 } from './json-rpc.ts';
+export { firstLine } from './first-line.ts';
 export { type FrameReader, LineReader, MAX_LINE } from './lines.ts';
 export { isLoopback, networkKey } from './http/network-address.ts';
 export { openFileLimit } from './unix/open-file-limit.ts';

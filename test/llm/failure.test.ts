@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failureFromBody, httpFailure, retryAfter } from '../../src/llm/failure.ts';
+import { isTransient } from '../../src/llm/index.ts';
 
 const failure = (status: number, body: unknown) =>
   httpFailure(status, {}, typeof body === 'string' ? body : JSON.stringify(body));
@@ -46,6 +47,30 @@ describe('httpFailure', () => {
     expect(failure(status, body)).toMatchObject({ kind, httpStatus: status });
   });
 
+  it.each([
+    [400, 'ValidationException', 'Input is too long for requested model.', 'context-too-long', false],
+    [400, 'ValidationException', 'The provided model identifier is invalid.', 'unknown-model', false],
+    [400, 'ValidationException', 'messages: at least one message is required', 'invalid-request', false],
+    [400, 'ServiceQuotaExceededException', 'Your request exceeds the service quota', 'quota', false],
+    [403, 'AccessDeniedException', "You don't have access to the model", 'auth', false],
+    [403, 'ExpiredTokenException', 'The security token included in the request is expired', 'auth', false],
+    [404, 'ResourceNotFoundException', 'Could not resolve the foundation model', 'unknown-model', false],
+    [408, 'ModelTimeoutException', 'The model timed out', 'timeout', true],
+    [424, 'ModelErrorException', 'The model returned an error', 'server', false],
+    [429, 'ThrottlingException', 'Too many tokens, please wait before trying again.', 'rate-limit', true],
+    [429, 'ModelNotReadyException', 'Model is not ready for inference', 'overloaded', true],
+    [500, 'InternalServerException', 'unexpected error', 'server', true],
+    [503, 'ServiceUnavailableException', 'try again', 'overloaded', true],
+  ] as const)('%i %s of Amazon, "%s", is %s', (status, type, message, kind, retried) => {
+    const headers = { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` };
+    // Some services write the name of the field in upper case.
+    for (const body of [{ message }, { Message: message }]) {
+      const classified = httpFailure(status, headers, JSON.stringify(body));
+      expect(classified).toEqual({ kind, message, code: type, httpStatus: status });
+      expect(isTransient(classified)).toBe(retried);
+    }
+  });
+
   it("keeps the provider's own message and code", () => {
     expect(
       failure(400, { error: { message: 'temperature: too high', type: 'invalid_request_error' } }),
@@ -77,6 +102,9 @@ describe('failureIn', () => {
     [{ error: { code: 429, message: 'slower' } }, 'rate-limit'],
     [{ error: { message: 'Rate limit reached for requests' } }, 'rate-limit'],
     [{ error: 'server busy, please try again' }, 'overloaded'],
+    [{ error: { code: 'throttlingException', message: 'slower' } }, 'rate-limit'],
+    [{ error: { code: 'modelStreamErrorException', message: 'oops' } }, 'server'],
+    [{ error: { code: 'damaged_stream', message: 'a checksum' } }, 'malformed'],
     [{ error: { message: 'something else' } }, 'provider'],
     [{ error: { code: 'insufficient_quota', message: 'rate limit' } }, 'quota'],
   ] as const)('%j is %s', (body, kind) => {

@@ -77,6 +77,7 @@ const SEALS: Readonly<Record<string, Seal>> = {
   },
   gemini: { wire: 'gemini', data: { signature: 'sig-gemini' } },
   ollama: { wire: 'ollama', data: {} },
+  bedrock: { wire: 'bedrock', data: { signature: 'sig-bedrock' } },
 };
 
 describe.each(providers.map((provider) => [provider.name, provider] as const))('%s', (name, provider) => {
@@ -90,6 +91,18 @@ describe.each(providers.map((provider) => [provider.name, provider] as const))('
     const sent = Object.keys(SEALS).filter((wire) => body.includes(`thought for ${wire}`));
     expect(sent).toEqual([name]);
     expect(body).not.toContain('unsealed thought');
+  });
+
+  it('sends no half of a surrogate pair', async () => {
+    const sim = await startSim({ script: () => ({ parts: [{ text: 'ok' }] }) });
+    const path = { gemini: '/v1beta', 'openai-chat': '/v1', 'openai-responses': '/v1' }[name] ?? '';
+    const llm = connect(provider, { name: 'sim', api: name, baseUrl: `${sim.url}${path}` });
+    const text = 'a\ud83d b\udc00 😀 \\ud83d \\\ud800.';
+    for await (const _ of llm.stream({ model: 'm', items: [user(text)] }, never));
+    await sim.close();
+    expect(JSON.stringify(sim.requests[0]?.body)).toContain(
+      JSON.stringify('a\ufffd b\ufffd 😀 \\ud83d \\\ufffd.').slice(1, -1),
+    );
   });
 
   it('sends every text, call and result of the conversation', async () => {
@@ -144,6 +157,7 @@ const ALWAYS: Readonly<Record<string, readonly string[]>> = {
   'openai-responses': ['model', 'stream', 'store', 'input'],
   gemini: ['contents'],
   ollama: ['model', 'stream', 'messages'],
+  bedrock: ['messages'],
 };
 
 const TOOL_CHOICES: Readonly<Record<string, Readonly<Record<string, object>>>> = {
@@ -170,6 +184,12 @@ const TOOL_CHOICES: Readonly<Record<string, Readonly<Record<string, object>>>> =
     none: { toolConfig: { functionCallingConfig: { mode: 'NONE' } } },
     required: { toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
     named: { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['read'] } } },
+  },
+  bedrock: {
+    auto: { toolConfig: { toolChoice: { auto: {} } } },
+    none: {},
+    required: { toolConfig: { toolChoice: { any: {} } } },
+    named: { toolConfig: { toolChoice: { tool: { name: 'read' } } } },
   },
   ollama: { auto: { tools: [{}] }, none: {}, required: { tools: [{}] }, named: { tools: [{}] } },
 };

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import {
+  type Account,
   AnswerItems,
   type ConnectOptions,
   connect,
@@ -44,8 +45,15 @@ const ASK: LlmRequest = {
   maxTokens: 1000,
 };
 
+/** The settings of an account on a platform that serves the provider's API at another address. */
+export interface PlatformAccount extends Partial<Account> {
+  readonly path: string;
+}
+
 /** Tests that every provider of the registry must pass, against a simulator that sends the provider's real bytes over HTTP. */
-export function providerContract(provider: Provider): void {
+export function providerContract(provider: Provider, platform?: PlatformAccount): void {
+  const { accountFor, ask, collect, connectTo } = exchanges(platform);
+
   it('streams text', async () => {
     const { events } = await ask(provider, { parts: [{ text: 'Hello there, 世界! 👋🏽' }] });
     expect(joined(events, 'text')).toBe('Hello there, 世界! 👋🏽');
@@ -286,6 +294,8 @@ export function providerContract(provider: Provider): void {
     expect(error?.type === 'error' ? error.message : '').toContain(`cannot reach ${sim.url}`);
   });
 
+  // Platforms list models at another address, which Polypod does not use.
+  if (platform !== undefined) return;
   it('lists the models of the account', async () => {
     const sim = await started([], { models: ['sim-large', 'sim-small'] });
     const { url, headers } = provider.models(accountFor(provider, sim));
@@ -298,17 +308,31 @@ const never = new AbortController().signal;
 
 const call = (path: string) => ({ toolCall: { name: 'read', arguments: { path } } });
 
-function accountFor(provider: Provider, sim: Sim) {
-  return {
-    name: 'sim',
-    api: provider.name,
-    baseUrl: `${sim.url}${BASE_PATHS[provider.name] ?? ''}`,
-    apiKey: KEY,
+/** Functions that send requests to a simulator, with an account of the provider or of a platform. */
+function exchanges(platform: PlatformAccount | undefined) {
+  const accountFor = (provider: Provider, sim: Sim): Account => {
+    const { path = BASE_PATHS[provider.name] ?? '', ...settings } = platform ?? {};
+    return { name: 'sim', api: provider.name, baseUrl: `${sim.url}${path}`, apiKey: KEY, ...settings };
   };
-}
-
-function connectTo(provider: Provider, sim: Sim, options: ConnectOptions = {}) {
-  return connect(provider, accountFor(provider, sim), options);
+  const connectTo = (provider: Provider, sim: Sim, options: ConnectOptions = {}) =>
+    connect(provider, accountFor(provider, sim), options);
+  const collect = async (
+    provider: Provider,
+    sim: Sim,
+    request: LlmRequest,
+    options: ConnectOptions = {},
+    signal: AbortSignal = never,
+  ): Promise<readonly LlmEvent[]> => {
+    const events: LlmEvent[] = [];
+    for await (const event of connectTo(provider, sim, options).stream(request, signal)) events.push(event);
+    expectBalanced(events);
+    return events;
+  };
+  const ask = async (provider: Provider, answer: SimAnswer, options: ConnectOptions = {}) => {
+    const sim = await started([answer]);
+    return { sim, events: await collect(provider, sim, ASK, options) };
+  };
+  return { accountFor, ask, collect, connectTo };
 }
 
 async function started(
@@ -318,24 +342,6 @@ async function started(
   const sim = await startSim({ script, ...options });
   onTestFinished(() => sim.close());
   return sim;
-}
-
-async function collect(
-  provider: Provider,
-  sim: Sim,
-  request: LlmRequest,
-  options: ConnectOptions = {},
-  signal: AbortSignal = never,
-): Promise<readonly LlmEvent[]> {
-  const events: LlmEvent[] = [];
-  for await (const event of connectTo(provider, sim, options).stream(request, signal)) events.push(event);
-  expectBalanced(events);
-  return events;
-}
-
-async function ask(provider: Provider, answer: SimAnswer, options: ConnectOptions = {}) {
-  const sim = await started([answer]);
-  return { sim, events: await collect(provider, sim, ASK, options) };
 }
 
 function itemsOf(events: readonly LlmEvent[]): readonly Item[] {

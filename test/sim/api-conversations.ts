@@ -38,6 +38,8 @@ const makeCall = (id: unknown, name: unknown, args: unknown): Call => ({
 const choice = (answer: JsonObject) => objectOf(objects(answer['choices'])[0]?.['message']);
 const parts = (answer: JsonObject) =>
   objects(objectOf(objects(answer['candidates'])[0]?.['content'])['parts']);
+const converseBlocks = (answer: JsonObject) =>
+  objects(objectOf(objectOf(answer['output'])['message'])['content']);
 
 export const CONVERSATIONS: Record<ProviderApiName, ApiConversation> = {
   anthropic: {
@@ -128,5 +130,38 @@ export const CONVERSATIONS: Record<ProviderApiName, ApiConversation> = {
         const { name, arguments: args } = objectOf(call['function']);
         return makeCall(call['id'], name, args);
       }),
+  },
+  bedrock: {
+    path: '/model/m/converse',
+    body: (messages, tools) => ({
+      messages,
+      toolConfig: {
+        tools: tools.map((tool) => ({
+          toolSpec: { name: tool.name, inputSchema: { json: schema(tool) } },
+        })),
+      },
+    }),
+    user: (text) => [{ role: 'user', content: [{ text }] }],
+    echo: (answer) => [objectOf(objectOf(answer['output'])['message'])],
+    result: ({ id }, text, isError) => [
+      {
+        role: 'user',
+        content: [
+          {
+            toolResult: {
+              toolUseId: id,
+              content: [{ text }],
+              ...(isError ? { status: 'error' } : {}),
+            },
+          },
+        ],
+      },
+    ],
+    text: (answer) => stringOf(converseBlocks(answer).find((block) => 'text' in block)?.['text']),
+    calls: (answer) =>
+      converseBlocks(answer)
+        .filter((block) => 'toolUse' in block)
+        .map((block) => objectOf(block['toolUse']))
+        .map((call) => makeCall(call['toolUseId'], call['name'], call['input'])),
   },
 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { objectOf, stringOf } from '../../src/base/index.ts';
 import { DIRECTIVE_KEYS, type Sim, PROVIDER_APIS } from '../../src/sim/index.ts';
-import { responseBytes, FINISH, send, streamPayloads, REQUESTS, streamText } from './raw.ts';
+import { responseBytes, FINISH, payloadText, send, streamPayloads, REQUESTS, streamText } from './raw.ts';
 import { simStarter } from './sims.ts';
 
 const start = simStarter();
@@ -23,7 +23,7 @@ describe('a directive in the prompt', () => {
     const text = streamText(api, responseBytes(answer));
     expect(text).toHaveLength(210);
     const deltas = streamPayloads(api, responseBytes(answer)).filter(
-      (payload) => streamText(api, framed(api, payload)) !== '',
+      (payload) => payloadText(api, payload) !== '',
     );
     expect(deltas).toHaveLength(30);
     expect(responseBytes(answer).toString()).toMatch(FINISH[api]);
@@ -126,7 +126,3 @@ describe('a directive in the prompt', () => {
     expect(await rejection(await start(), text)).toContain(message);
   });
 });
-
-function framed(api: (typeof PROVIDER_APIS)[number], payload: string): Buffer {
-  return Buffer.from(api === 'ollama' ? `${payload}\n` : `data: ${payload}\n\n`);
-}

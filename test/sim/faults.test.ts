@@ -38,10 +38,13 @@ describe.each(PROVIDER_APIS)('with the %s API', (api) => {
   test('stall sends some deltas, then nothing, and keeps the connection open', async () => {
     const sim = await start({ script: [answerWith({ kind: 'stall' })] });
     const response = await open(sim, question);
-    const received = await readUntil(response, (text) => streamText(api, Buffer.from(text)) === CUT_TEXT);
+    const received = await readUntil(
+      response,
+      (text) => streamText(api, Buffer.from(text, 'latin1')) === CUT_TEXT,
+    );
     const more = readUntil(response, () => true).catch(() => 'it ended');
     expect(await Promise.race([more, setTimeout(50, 'silence')])).toBe('silence');
-    expect(streamText(api, Buffer.from(received))).toBe(CUT_TEXT);
+    expect(streamText(api, Buffer.from(received, 'latin1'))).toBe(CUT_TEXT);
     response.destroy();
   });
 
@@ -50,7 +53,7 @@ describe.each(PROVIDER_APIS)('with the %s API', (api) => {
     const response = await open(sim, question);
     const keepAlives = KEEP_ALIVES[api];
     const all = await readUntil(response, (text) => (text.match(keepAlives) ?? []).length >= 3);
-    expect(streamText(api, Buffer.from(all))).toBe(CUT_TEXT);
+    expect(streamText(api, Buffer.from(all, 'latin1'))).toBe(CUT_TEXT);
     response.destroy();
   });
 
@@ -91,14 +94,16 @@ describe.each(PROVIDER_APIS)('with the %s API', (api) => {
     const answer = await faulty('error-in-stream');
     expect([answer.status, answer.end]).toEqual([200, 'clean']);
     expect(streamText(api, responseBytes(answer))).toBe(CUT_TEXT);
-    expect(streamPayloads(api, responseBytes(answer)).at(-1)).toMatch(/"error"|response.failed/);
+    expect(streamPayloads(api, responseBytes(answer)).at(-1)).toMatch(/"error"|response.failed|Exception/);
     expect(responseBytes(answer).toString()).not.toMatch(FINISH[api]);
   });
 
   test("bare-error sends an error outside the stream's framing", async () => {
     const answer = await faulty('bare-error');
     expect(answer.status).toBe(200);
-    expect(responseBytes(answer).toString()).toMatch(/\n\{\n {2}"(error|type)"[^]*\n\}\n$/);
+    expect(responseBytes(answer).toString()).toMatch(
+      BARE_ERRORS[api] ?? /\n\{\n {2}"(error|type)"[^]*\n\}\n$/,
+    );
   });
 
   test('malformed-json breaks one payload and continues', async () => {
@@ -117,7 +122,7 @@ describe.each(PROVIDER_APIS)('with the %s API', (api) => {
 
   test('duplicate-tool-ids gives two calls the same id', async () => {
     const text = responseBytes(await faulty('duplicate-tool-ids')).toString();
-    const starts = [...text.matchAll(/"(?:call_)?id":"call_duplicate"/g)];
+    const starts = [...text.matchAll(/"(?:call_id|id|toolUseId)":"call_duplicate"/g)];
     expect(starts.length).toBeGreaterThanOrEqual(2);
   });
 
@@ -148,7 +153,7 @@ describe.each(PROVIDER_APIS)('with the %s API', (api) => {
   });
 
   test.each<[FaultKind, number]>([
-    ['401', api === 'gemini' ? 400 : 401],
+    ['401', REJECTED_KEY[api] ?? 401],
     ['404', 404],
     ['429', 429],
     ['500', 500],
@@ -189,7 +194,16 @@ const KEEP_ALIVES: Record<ProviderApiName, RegExp> = {
   'openai-responses': /: keep-alive\n\n/g,
   gemini: /: keep-alive\n\n/g,
   ollama: /\n(?=\n)/g,
+  bedrock: /ping/g,
 };
+
+/** The unframed error, where it does not start after the end of a line. */
+const BARE_ERRORS: Partial<Record<ProviderApiName, RegExp>> = {
+  bedrock: /\{\n {2}"message"[^]*\n\}\n$/,
+};
+
+/** The status for a wrong key, where it is not 401. */
+const REJECTED_KEY: Partial<Record<ProviderApiName, number>> = { gemini: 400, bedrock: 403 };
 
 const message = expect.stringMatching(/./);
 const OPENAI: Partial<Record<FaultKind, object>> = {
@@ -236,4 +250,5 @@ const REFUSALS: Record<ProviderApiName, (kind: FaultKind) => object> = {
   'openai-responses': (kind) => openai(kind, 'input'),
   gemini: (kind) => ({ error: { message, ...(GEMINI[kind] ?? { code: 503, status: 'UNAVAILABLE' }) } }),
   ollama: () => ({ error: message }),
+  bedrock: () => ({ message }),
 };

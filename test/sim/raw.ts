@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { arrayOf, objectOf, stringOf, tryParse } from '../../src/base/index.ts';
 import type { Sim, ProviderApiName } from '../../src/sim/index.ts';
-import { LineReader, sseReader } from '../../src/wire/index.ts';
+import { eventStreamReader, type FrameReader, LineReader, sseReader } from '../../src/wire/index.ts';
 
 /** A response as a plain HTTP client receives it. */
 export interface RawResponse {
@@ -30,6 +30,10 @@ export const REQUESTS: Record<ProviderApiName, (text: string, stream: boolean) =
     body: { contents: [{ role: 'user', parts: [{ text }] }] },
   }),
   ollama: (text, stream) => ({ path: '/api/chat', body: chat(text, stream) }),
+  bedrock: (text, stream) => ({
+    path: `/model/m/converse${stream ? '-stream' : ''}`,
+    body: { messages: [{ role: 'user', content: [{ text }] }] },
+  }),
 };
 
 function chat(content: string, stream: boolean): object {
@@ -59,7 +63,7 @@ export async function send(sim: Sim, request: RawRequest): Promise<RawResponse> 
   return { status: response.statusCode ?? 0, headers: response.headers, chunks, end };
 }
 
-/** Reads until the predicate holds for the received text; the response stays open. */
+/** Reads until the predicate holds for the received text, with one character per byte; the response stays open. */
 export async function readUntil(
   response: IncomingMessage,
   isComplete: (text: string) => boolean,
@@ -67,7 +71,7 @@ export async function readUntil(
   let text = '';
   await new Promise<void>((resolve, reject) => {
     response.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
+      text += chunk.toString('latin1');
       if (isComplete(text)) resolve();
     });
     response.on('close', () => reject(new Error(`it ended with ${text}`)));
@@ -82,15 +86,25 @@ export function responseBytes({ chunks }: RawResponse): Buffer {
 
 /** Returns the streamPayloads of a stream without framing. */
 export function streamPayloads(api: ProviderApiName, bytes: Buffer): readonly string[] {
-  const reader = api === 'ollama' ? new LineReader() : sseReader();
+  const reader = FRAME_READERS[api]?.() ?? sseReader();
   return [...reader.push(bytes), ...reader.end()];
 }
+
+const FRAME_READERS: Partial<Record<ProviderApiName, () => FrameReader>> = {
+  ollama: () => new LineReader(),
+  bedrock: () => eventStreamReader(),
+};
 
 /** Returns the text of the answer so far. */
 export function streamText(api: ProviderApiName, bytes: Buffer): string {
   return streamPayloads(api, bytes)
-    .map((payload) => TEXT[api](objectOf(tryParse(payload))))
+    .map((payload) => payloadText(api, payload))
     .join('');
+}
+
+/** Returns the text in one payload. */
+export function payloadText(api: ProviderApiName, payload: string): string {
+  return TEXT[api](objectOf(tryParse(payload)));
 }
 
 type Payload = Readonly<Record<string, unknown>>;
@@ -106,6 +120,7 @@ const TEXT: Record<ProviderApiName, (payload: Payload) => string> = {
       .map((part) => stringOf(objectOf(part)['text']))
       .join(''),
   ollama: (payload) => stringOf(objectOf(payload['message'])['content']),
+  bedrock: (payload) => stringOf(objectOf(objectOf(payload['contentBlockDelta'])['delta'])['text']),
 };
 
 /** The streamPayloads that end a complete stream. */
@@ -115,4 +130,5 @@ export const FINISH: Record<ProviderApiName, RegExp> = {
   'openai-responses': /response\.completed/,
   gemini: /finishReason/,
   ollama: /"done":true/,
+  bedrock: /stopReason|latencyMs/,
 };

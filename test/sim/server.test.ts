@@ -102,7 +102,10 @@ describe('the simulator', () => {
     const streams = await Promise.all(PROVIDER_APIS.map((api) => open(sim, REQUESTS[api](ENDLESS, true))));
     await Promise.all(
       streams.map((stream, at) =>
-        readUntil(stream, (text) => streamText(PROVIDER_APIS[at] ?? 'ollama', Buffer.from(text)) !== ''),
+        readUntil(
+          stream,
+          (text) => streamText(PROVIDER_APIS[at] ?? 'ollama', Buffer.from(text, 'latin1')) !== '',
+        ),
       ),
     );
     const ended = Promise.all(streams.map((stream) => new Promise((resolve) => stream.on('close', resolve))));
@@ -124,8 +127,9 @@ describe('the simulator', () => {
   test('waits for a client that does not read', async () => {
     const total = 5_000;
     let pulled = 0;
+    const bytes = Buffer.alloc(10_000, 'x');
     function* steps(): Generator<Step> {
-      for (; pulled < total; pulled += 1) yield { do: 'write', text: 'x'.repeat(10_000), isDelta: true };
+      for (; pulled < total; pulled += 1) yield { do: 'write', bytes, isDelta: true };
     }
     let response: ServerResponse | undefined;
     const server = createServer((_, serverResponse) => {

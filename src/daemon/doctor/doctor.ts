@@ -7,7 +7,9 @@ import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 import { damagedSessions } from './check-sessions.ts';
 import type { Finding } from './finding.ts';
+import { checkGoogleCloud } from './check-google-cloud.ts';
 import { checkSandbox } from './check-sandbox.ts';
+import { checkWebSearch } from './check-web-search.ts';
 import { type Config, readConfig, DEFAULT_CONFIG, directoryNames } from '../../setup/config/index.ts';
 import { loadCommandSafety } from '../../setup/index.ts';
 import {
@@ -34,6 +36,8 @@ export async function examine({ env, dataPaths }: DoctorOptions): Promise<readon
     ...findings,
     ...(await models(dataPaths)),
     ...keys(env, config, dataPaths),
+    ...(await checkGoogleCloud(env, config)),
+    ...(await checkWebSearch(env, config)),
     ...dataDirectory(dataPaths),
     ...(await sockets(dataPaths)),
     ...locks(dataPaths),
@@ -91,7 +95,10 @@ async function models(dataPaths: DataPaths): Promise<readonly Finding[]> {
 function keys(env: Environment, { accounts }: Config, { configFile }: DataPaths): readonly Finding[] {
   const check = 'providers';
   try {
-    const usable = usableAccounts(env, accounts).map(({ name }) => name);
+    const open = usableAccounts(env, accounts);
+    const usable = open.map(({ name }) => name);
+    const signing = open.flatMap(({ name, signer }) => (signer === undefined ? [] : [name]));
+    const keyed = usable.filter((name) => !signing.includes(name));
     const lacking = accounts.map(({ name }) => name).filter((name) => !usable.includes(name));
     return [
       ...lacking.map((name) =>
@@ -101,13 +108,19 @@ function keys(env: Environment, { accounts }: Config, { configFile }: DataPaths)
           `give its key as accounts.${name} in ${configFile} says`,
         ),
       ),
-      usable.length > 0
-        ? ok(check, `a key is available for ${usable.join(', ')}`)
-        : warning(
-            check,
-            'no provider key: Ollama on this machine answers, or the simulated model',
-            'set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY',
-          ),
+      ...signing.map((name) =>
+        ok(check, `${name} uses credentials of AWS: polypod accounts test ${name} checks them`),
+      ),
+      ...(keyed.length > 0 ? [ok(check, `a key is available for ${keyed.join(', ')}`)] : []),
+      ...(usable.length > 0
+        ? []
+        : [
+            warning(
+              check,
+              'no provider key: Ollama on this machine answers, or the simulated model',
+              'run polypod accounts add, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY',
+            ),
+          ]),
     ];
   } catch (thrown) {
     return [bad(check, messageOf(thrown), 'correct the variable it names')];

@@ -1,18 +1,11 @@
 import type { JsonObject } from '../../base/index.ts';
-import type {
-  CacheMarkers,
-  Content,
-  Item,
-  LlmRequest,
-  ThinkingLevel,
-  ToolChoice,
-  ItemOf,
-} from '../request.ts';
+import { claudeThinking, refusesTemperature, thinkingBudget } from '../claude.ts';
+import type { CacheMarkers, Content, Item, LlmRequest, ToolChoice, ItemOf } from '../request.ts';
 import { argumentsObject } from '../tool-arguments.ts';
 
 /** Converts our request to the body of a Messages API call. */
 export function lower(request: LlmRequest): JsonObject {
-  const thinking = thinkingOf(request);
+  const thinking = claudeThinking(request);
   const { cache, tools, stopSequences, temperature } = request;
   return {
     model: request.model,
@@ -31,64 +24,24 @@ export function lower(request: LlmRequest): JsonObject {
   };
 }
 
-const BUDGETS: Readonly<Record<Exclude<ThinkingLevel, 'off'>, number>> = {
-  minimal: 1024,
-  low: 2048,
-  medium: 8192,
-  high: 16_384,
-  xhigh: 32_000,
-};
-
-const EFFORTS: Readonly<Record<Exclude<ThinkingLevel, 'off'>, string>> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'max',
-};
-
 /** The API requires a limit. This is what every model since Claude 3.7 allows; the older ones allow less. */
 const DEFAULT_MAX_TOKENS = 32_000;
 const OLD_MAX_TOKENS = 4096;
 /** The room for the answer beside a thinking budget. */
 const ANSWER_TOKENS = 8192;
 
-function thinkingOf({ model, thinking }: LlmRequest): JsonObject {
-  if (thinking === undefined || thinking === 'off') return {};
-  if (usesEffort(model)) {
-    return { thinking: { type: 'adaptive' }, output_config: { effort: EFFORTS[thinking] } };
-  }
-  return { thinking: { type: 'enabled', budget_tokens: BUDGETS[thinking] } };
-}
-
-/** From 4.6 on, models take an effort and decide how long to think; older models take a token budget. */
-export function usesEffort(model: string): boolean {
-  return versionOf(model) > 4.5;
-}
-
-/** Models from version 5 on reject a temperature. */
-function refusesTemperature(model: string): boolean {
-  return versionOf(model) >= 5;
-}
-
-/** A Claude model without a version counts as the newest; models of other vendors with this API count as the oldest. */
-function versionOf(model: string): number {
-  if (!model.includes('claude')) return 0;
-  if (/claude-(?:[23]|instant)/.test(model)) return 3;
-  const [, major, minor = '0'] = /(?:^|-)[a-z]+-(\d{1,2})(?:-(\d{1,2})(?!\d))?(?!\d)/.exec(model) ?? [];
-  return major === undefined ? Number.POSITIVE_INFINITY : Number(`${major}.${minor}`);
-}
-
 function isOld(model: string): boolean {
   return /claude-(?:2|instant|3-(?!7))/.test(model);
 }
 
 /** The thinking budget is part of max_tokens and must leave room for the answer. */
-function maxTokensOf({ model, thinking, maxTokens }: LlmRequest): number {
+function maxTokensOf(request: LlmRequest): number {
+  const { model, maxTokens } = request;
+  const budget = thinkingBudget(request);
   const requested = maxTokens ?? (isOld(model) ? OLD_MAX_TOKENS : DEFAULT_MAX_TOKENS);
-  if (thinking === undefined || thinking === 'off' || usesEffort(model)) return requested;
-  if (maxTokens === undefined) return Math.max(requested, BUDGETS[thinking] + ANSWER_TOKENS);
-  return requested > BUDGETS[thinking] ? requested : BUDGETS[thinking] + requested;
+  if (budget === 0) return requested;
+  if (maxTokens === undefined) return Math.max(requested, budget + ANSWER_TOKENS);
+  return requested > budget ? requested : budget + requested;
 }
 
 function toolsOf({ tools = [], system, cache }: LlmRequest): readonly JsonObject[] {

@@ -1,10 +1,12 @@
 import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Account, KeySupply } from '../account.ts';
+import { type AwsAccountSettings, awsAccess } from './aws-access.ts';
+import { type GoogleCloudProject, googleSupply, hasGoogleCloud, vertexAddress } from './google-cloud.ts';
 import { validateKey, type Environment, vendorBaseUrl, vendorKey } from './environment.ts';
 import { VENDORS, type Vendor, findVendor, type ProviderApi } from './vendors.ts';
 
 /** An account from the user's configuration. Missing fields are taken from its vendor. */
-export interface ConfiguredAccount {
+export interface ConfiguredAccount extends GoogleCloudProject {
   readonly name: string;
   /** The vendor, if it differs from the account's name. */
   readonly vendor?: string;
@@ -14,6 +16,7 @@ export interface ConfiguredAccount {
   readonly headers?: Readonly<Record<string, string | ValueSource>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly omit?: readonly string[];
+  readonly aws?: AwsAccountSettings;
 }
 
 /** The source of a value: an environment variable, a text (`source` names its origin in errors), or the reason why it is unavailable. */
@@ -121,9 +124,17 @@ export function accountCandidates(
     }),
     ...others.map((vendor) => {
       const open = () => openVendor(vendor, env, configFile);
-      return { name: vendor.name, vendor, api: vendor.api, isDefaultEligible: vendor.keyless !== true, open };
+      const { name, api } = vendor;
+      return { name, vendor, api, isDefaultEligible: isDefaultEligible(vendor, env), open };
     }),
   ];
+}
+
+/** Credentials of Google Cloud and AWS may be there for other programs, so a project or a key must be named as well. */
+function isDefaultEligible(vendor: Vendor, env: Environment): boolean {
+  if (vendor.googleCloud === true) return hasGoogleCloud(env);
+  if (vendor.isAws === true) return vendorKey(vendor, env) !== undefined;
+  return vendor.keyless !== true;
 }
 
 /** Finds a candidate by name, or by an alias of its vendor. */
@@ -146,8 +157,14 @@ export function openAccount(candidates: readonly AccountCandidate[], name: strin
 
 function openVendor(vendor: Vendor, env: Environment, configFile: string): AccountResult {
   const { name, api, keyless, keyEnv, keyHeader, omit } = vendor;
+  if (vendor.googleCloud === true)
+    return openConfigured({ name }, vendor, env, `accounts.${name} in ${configFile}`);
   const missing = missingAddress(vendor, env, `accounts.${name} in ${configFile}`);
   const apiKey = vendorKey(vendor, env);
+  if (vendor.isAws === true) {
+    const account = { name, api, baseUrl: vendorBaseUrl(vendor, env), ...withoutUndefined({ apiKey }) };
+    return awsAccess(account, {}, env, `accounts.${name} in ${configFile}`);
+  }
   if (apiKey === undefined && keyless !== true)
     return {
       problem: `no key for ${name}: set ${keyEnv.join(' or ')}, or add it under accounts in ${configFile}`,
@@ -182,8 +199,10 @@ function openConfigured(
   // The vendor's variables apply only to an account with the vendor's own name, so that a key is never sent to another address.
   const ownVendor = findVendor(name) === vendor ? vendor : undefined;
   const api = entry.api ?? vendor?.api;
-  const baseUrl =
-    entry.baseUrl ?? (ownVendor === undefined ? vendor?.baseUrl : vendorBaseUrl(ownVendor, env));
+  const cloud = vendor?.googleCloud === true ? vertexAddress(entry, env, source) : undefined;
+  if (entry.baseUrl === undefined && cloud !== undefined && 'problem' in cloud) return cloud;
+  const vendorUrl = cloud !== undefined && 'baseUrl' in cloud ? cloud.baseUrl : vendor?.baseUrl;
+  const baseUrl = entry.baseUrl ?? (ownVendor?.baseUrlEnv ? vendorBaseUrl(ownVendor, env) : vendorUrl);
   if (api === undefined || baseUrl === undefined)
     return { problem: `${source} is incomplete: give its vendor, or both wire and base_url` };
   if (entry.baseUrl === undefined && vendor !== undefined) {
@@ -192,26 +211,33 @@ function openConfigured(
   }
   const headers = headersFor(entry, env, source);
   if ('problem' in headers) return headers;
-  const keySupply = supplyOf(entry.key, env);
-  const key = keyFor(entry, ownVendor, env, source);
-  const optional = entry.key === undefined && (entry.baseUrl !== undefined || vendor?.keyless === true);
+  const keySupply =
+    vendor?.googleCloud === true
+      ? googleCloudSupply(entry, ownVendor !== undefined, env)
+      : supplyOf(entry.key, env);
+  // Credentials that the account names take precedence over a key in the environment.
+  const { profile, roleArn } = entry.aws ?? {};
+  const keyVendor = profile === undefined && roleArn === undefined ? ownVendor : undefined;
+  const key = keySupply === undefined ? keyFor(entry, keyVendor, env, source) : NO_KEY;
+  const optional =
+    entry.key === undefined && (entry.baseUrl !== undefined || vendor?.keyless === true || api === 'bedrock');
   if (key.text === undefined && keySupply === undefined && !optional)
     return { problem: `no key for ${name}: ${key.hint}` };
-  return {
-    account: {
-      name,
-      api,
-      baseUrl,
-      ...withoutUndefined({
-        apiKey: key.text,
-        keySupply,
-        keyHeader: vendor?.keyHeader,
-        headers: headers.values,
-        query,
-        omit,
-      }),
-    },
+  const account = {
+    name,
+    api,
+    baseUrl,
+    ...withoutUndefined({
+      apiKey: key.text,
+      keySupply,
+      keyHeader: vendor?.keyHeader,
+      byModel: vendor?.byModel,
+      headers: headers.values,
+      query,
+      omit,
+    }),
   };
+  return api === 'bedrock' ? awsAccess(account, entry.aws ?? {}, env, source) : { account };
 }
 
 /** The key, or a hint on how to set it. */
@@ -228,7 +254,7 @@ function keyFor(
     };
   if (key === undefined)
     return { text: undefined, hint: `add key_env, key_file, key_command or key to ${source}` };
-  if ('command' in key) return { text: undefined, hint: '' };
+  if ('command' in key) return NO_KEY;
   if ('env' in key)
     return { text: validateKey(env[key.env], key.env), hint: `set ${key.env}, which ${source} names` };
   if ('text' in key) return { text: validateKey(key.text, key.source), hint: `${key.source} is empty` };
@@ -244,6 +270,21 @@ function supplyOf(key: KeySource | undefined, env: Environment): KeySupply | und
     renew: (rejected, signal) => command.renew(rejected, env, signal),
   };
 }
+
+/** The source of tokens of Google Cloud; undefined if the key itself is a token. */
+function googleCloudSupply(
+  { key, baseUrl }: ConfiguredAccount,
+  hasVendorName: boolean,
+  env: Environment,
+): KeySupply | undefined {
+  // As with variables: credentials of the environment are sent to another address only if the account has the vendor's name.
+  if (key === undefined) return hasVendorName || baseUrl === undefined ? googleSupply(env) : undefined;
+  const stated =
+    'env' in key ? { text: env[key.env] ?? '', source: key.env } : 'text' in key ? key : undefined;
+  return stated?.text.trimStart().startsWith('{') === true ? googleSupply(env, stated) : supplyOf(key, env);
+}
+
+const NO_KEY = { text: undefined, hint: '' };
 
 /** The headers with the values of their variables and files. */
 function headersFor(

@@ -1,5 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
-import type { Account } from '../account.ts';
+import { type Account, settingsFor } from '../account.ts';
 import {
   type AccountCandidate,
   findCandidate,
@@ -56,7 +56,7 @@ function defaultChoice(available: Available): ChosenModel | undefined {
     // Ollama is the only local server that is queried: if it has a model, it is running.
     if (model === undefined || !(candidate.isDefaultEligible || candidate.name === OLLAMA)) continue;
     const opened = candidate.open();
-    if ('account' in opened) return { account: opened.account, model };
+    if ('account' in opened) return chosen(opened.account, model);
   }
   return undefined;
 }
@@ -69,12 +69,16 @@ function referencedChoice(reference: string, available: Available): ChosenModel 
   if (account === undefined) {
     const names = candidates.map(({ name }) => name);
     const model = resolveModel(models, reference, names);
-    return { account: openAccount(candidates, model.account), model };
+    return chosen(openAccount(candidates, model.account), model);
   }
   const model = defaultModel(account, available);
-  if (model !== undefined) return { account: openAccount(candidates, account.name), model };
+  if (model !== undefined) return chosen(openAccount(candidates, account.name), model);
   const message = `${account.name} has no default model: write ${account.name}/ and the model's id`;
   throw new PolypodError('bad-request', message);
+}
+
+function chosen(account: Account, model: Model): ChosenModel {
+  return { account: settingsFor(account, model.id), model };
 }
 
 function defaultModel({ name, vendor }: AccountCandidate, { models, local }: Available): Model | undefined {

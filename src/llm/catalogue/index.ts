@@ -10,6 +10,7 @@ export {
   ollamaAccount,
   type ValueSource,
 } from './accounts.ts';
+export { isAwsRegion, type AwsAccountSettings } from './aws-access.ts';
 export {
   type InputKind,
   type Model,
@@ -24,6 +25,7 @@ export {
 export { type ChosenModel, type ModelChoiceInput, chooseModel } from './choose-model.ts';
 export { type Cost, costOf } from './cost.ts';
 export { type Environment, httpUrl } from './environment.ts';
+export { describeGoogleCredentials, GOOGLE_LOCATION, GOOGLE_PROJECT } from './google-cloud.ts';
 export { MODEL_TABLE } from './model-table.ts';
 export { parseModelsDev } from './models-dev.ts';
 export { parseModels } from './models-file.ts';

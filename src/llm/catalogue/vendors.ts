@@ -1,5 +1,14 @@
+import type { ModelSettings } from '../account.ts';
+
 /** The provider APIs that Polypod supports. Each is a folder of src/llm and a provider in the registry. */
-export const PROVIDER_APIS = ['anthropic', 'openai-chat', 'openai-responses', 'gemini', 'ollama'] as const;
+export const PROVIDER_APIS = [
+  'anthropic',
+  'openai-chat',
+  'openai-responses',
+  'gemini',
+  'ollama',
+  'bedrock',
+] as const;
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
 
 /** A company or program that serves models over a supported provider API. */
@@ -23,10 +32,18 @@ export interface Vendor {
   readonly baseUrlEnvPath?: string;
   /** The model used when the user names none. */
   readonly defaultModel?: string;
+  /** A cheap model for small tasks, such as a title. */
+  readonly smallModel?: string;
   /** Fields of the request body that it rejects; see Account. */
   readonly omit?: readonly string[];
+  /** Requests without a key are signed with credentials of AWS. */
+  readonly isAws?: true;
   /** A local server that requires no key. */
   readonly keyless?: true;
+  /** Its address has a project and a location of Google Cloud, and its keys are tokens of Google Cloud. */
+  readonly googleCloud?: true;
+  /** Settings for models that it serves by several APIs; see Account. */
+  readonly byModel?: readonly ModelSettings[];
 }
 
 /** In order of preference: the first vendor with a key is used when the user names no model. */
@@ -39,6 +56,7 @@ export const VENDORS: readonly Vendor[] = [
     keyEnv: ['ANTHROPIC_API_KEY'],
     baseUrlEnv: 'ANTHROPIC_BASE_URL',
     defaultModel: 'claude-opus-5-5',
+    smallModel: 'claude-haiku-5-5',
   },
   {
     name: 'openai',
@@ -47,6 +65,7 @@ export const VENDORS: readonly Vendor[] = [
     keyEnv: ['OPENAI_API_KEY'],
     baseUrlEnv: 'OPENAI_BASE_URL',
     defaultModel: 'gpt-6.1-sol',
+    smallModel: 'gpt-5.4-mini',
   },
   {
     name: 'azure',
@@ -60,6 +79,15 @@ export const VENDORS: readonly Vendor[] = [
     baseUrlEnvPath: '/openai/v1',
   },
   {
+    name: 'bedrock',
+    aliases: ['amazon-bedrock'],
+    api: 'bedrock',
+    baseUrl: 'https://bedrock-runtime.{region}.amazonaws.com',
+    isAws: true,
+    keyEnv: ['AWS_BEARER_TOKEN_BEDROCK'],
+    baseUrlEnv: 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME',
+  },
+  {
     name: 'google',
     aliases: ['gemini'],
     api: 'gemini',
@@ -68,6 +96,7 @@ export const VENDORS: readonly Vendor[] = [
     baseUrlEnv: 'GOOGLE_GEMINI_BASE_URL',
     baseUrlEnvPath: '/v1beta',
     defaultModel: 'gemini-3.8-flash',
+    smallModel: 'gemini-3.5-flash-lite',
   },
   {
     name: 'openrouter',
@@ -145,6 +174,32 @@ export const VENDORS: readonly Vendor[] = [
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     keyEnv: ['DASHSCOPE_API_KEY'],
     defaultModel: 'qwen3.8-max',
+  },
+  // After the vendors with keys of their own: credentials of Google Cloud are often there for other programs.
+  {
+    name: 'vertex',
+    aliases: ['vertex-ai'],
+    api: 'gemini',
+    baseUrl: 'https://aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION',
+    googleCloud: true,
+    keyHeader: 'authorization',
+    // It names a file, and is withheld from commands like a key.
+    keyEnv: ['GOOGLE_APPLICATION_CREDENTIALS'],
+    defaultModel: 'gemini-3.8-flash',
+    byModel: [
+      {
+        idPrefix: 'claude',
+        api: 'anthropic',
+        requestPath: '/publishers/anthropic/models/{model}:streamRawPredict',
+        bodyFields: { anthropic_version: 'vertex-2023-10-16' },
+        omit: ['model'],
+      },
+      {
+        idPrefix: '',
+        api: 'gemini',
+        requestPath: '/publishers/google/models/{model}:streamGenerateContent?alt=sse',
+      },
+    ],
   },
   {
     name: 'ollama',

@@ -9,9 +9,16 @@ export interface ProviderApi {
   readonly name: ProviderApiName;
   readonly streamType: string;
   readonly keepAlive: string;
+  /** Returns the bytes of a frame, for provider APIs whose frames are not text. */
+  readonly encodeFrame?: (text: string) => Uint8Array;
   readonly read: (body: JsonObject, url: URL) => SimRequest;
   /** The key that the client sent, or ''. */
   readonly requestKey: (header: (name: string) => string, url: URL) => string;
+  /** What is wrong with the signature of a request, for provider APIs that sign them; `keys` are the accepted ones, if not all are. */
+  readonly signatureProblem?: (
+    request: SignedRequest,
+    keys: readonly string[] | undefined,
+  ) => SignatureProblem | undefined;
   readonly newId: (ids: Ids) => string;
   /** The id for a call without a scripted id; undefined if the provider sends none. */
   readonly newCallId: (ids: Ids) => string | undefined;
@@ -35,7 +42,21 @@ export interface ResponseContext {
   readonly now: number;
 }
 
-/** The bytes of one event; faults use the role to find their position in any provider API. */
+/** A request as it was received. */
+export interface SignedRequest {
+  readonly method: string;
+  /** With the query, as sent. */
+  readonly path: string;
+  readonly header: (name: string) => string;
+  readonly body: string;
+}
+
+export interface SignatureProblem {
+  readonly error: 'no-key' | 'bad-key';
+  readonly message: string;
+}
+
+/** One event; faults use the role to find their position in any provider API. */
 export interface Frame {
   readonly role: 'delta' | 'finish' | 'other';
   readonly text: string;
@@ -51,4 +72,5 @@ export interface ErrorContext {
 export interface ErrorResponse {
   readonly status: number;
   readonly body: JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
 }

@@ -49,6 +49,16 @@ export function transportFrom(env: Readonly<Record<string, string | undefined>>)
   return proxies === undefined ? httpTransport : createHttpTransport(undefined, proxies);
 }
 
+/** Returns the transport for addresses that are reached through a proxy, and undefined for others. */
+export function proxiedTransport(
+  env: Readonly<Record<string, string | undefined>>,
+): (url: string) => Transport | undefined {
+  const proxies = proxiesFrom(env);
+  if (proxies === undefined) return () => undefined;
+  const transport = createHttpTransport(undefined, proxies);
+  return (url) => (proxyFor(url, proxies) === undefined ? undefined : transport);
+}
+
 /** Creates a transport with custom certificates and proxies. */
 export function createHttpTransport(trust?: TlsTrust, proxies?: Proxies): Transport {
   const routes = new Map<string, Promise<Route>>();

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSim } from '../../../src/sim/index.ts';
@@ -89,6 +98,18 @@ describe('polypod accounts', () => {
     );
   });
 
+  it('keeps a configuration file that is a link', async () => {
+    const { HOME, config } = home();
+    mkdirSync(config, { recursive: true });
+    const real = join(HOME, 'settings.yaml');
+    writeFileSync(real, '# mine\nversion: 1\n', { mode: 0o600 });
+    symlinkSync(real, join(config, 'config.yaml'));
+    const add = ['accounts', 'add', 'mistral', '--no-test'];
+    expect(await polypod(add, { env: { HOME }, input: KEY })).toMatchObject({ code: 0 });
+    expect(readlinkSync(join(config, 'config.yaml'))).toBe(real);
+    expect(readFileSync(real, 'utf8')).toContain('key_file: keys/mistral');
+  });
+
   it('stores the key in the system keyring where there is one', async () => {
     const sim = await simWith();
     const { HOME, config } = home();
@@ -156,6 +177,10 @@ describe('polypod accounts', () => {
     [['accounts', 'add', '../x', '--vendor', 'openai'], 'the name of an account has letters'],
     [['accounts', 'add'], 'the name is missing'],
     [['accounts', 'test', 'openai'], 'no key for openai: set OPENAI_API_KEY'],
+    [['accounts', 'test', 'claude-opus-5-5'], 'there is no account "claude-opus-5-5": polypod accounts list'],
+    [['accounts', 'test', 'vllm'], 'vllm has no default model: pass --model ID'],
+    [['accounts', 'test', 'azure'], 'no key for azure: set AZURE_OPENAI_API_KEY'],
+    [['accounts', 'list', 'openai'], 'polypod accounts list takes no name'],
   ])('reports %j with the next step', async (args, text) => {
     const { code, stderr } = await polypod(args);
     expect(code).toBe(2);
@@ -164,6 +189,15 @@ describe('polypod accounts', () => {
 });
 
 describe.runIf(hasTmux)('polypod accounts add on a real terminal', () => {
+  it.each(['C-c', 'C-d'])('ends with %s at a question', async (key) => {
+    const pane = await shellIn(newHome(), 100, 24);
+    startIn(pane, 'accounts add mistral; echo "code $?"');
+    await pane.see(has('Key of mistral (not shown):'));
+    pane.press(key);
+    await pane.see(has('polypod accounts: cancelled; nothing was saved'));
+    await pane.see(has('code 130'));
+  });
+
   it('asks for what is missing, hides the key, and ends with a tested account', async () => {
     const sim = await simWith();
     const user = newHome();

@@ -54,6 +54,21 @@ accounts:
     expect(sim.requests).toEqual([]);
   });
 
+  it('reports a command that fails when the key must be renewed, without a retry', async () => {
+    const sim = await simWith({ keys: ['fresh-key'] });
+    const env = homeWith(
+      `model: work/any
+accounts:
+  work: { wire: anthropic, base_url: "${sim.url}", key_command: [sh, -c, "test ! -e ran || exit 7; touch ran; echo stale"] }
+`,
+    );
+    const { code, stderr } = await polypod(['ask', 'Hi'], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain('ended with exit code 7: run the command in a terminal to see why');
+    expect(stderr).not.toContain('cannot reach');
+    expect(sim.requests).toHaveLength(1);
+  });
+
   it('sends headers from variables and files, and query parameters', async () => {
     const sim = await simWith();
     const env = homeWith(
@@ -154,5 +169,170 @@ describe('Azure OpenAI', () => {
     expect(stderr).toContain(
       'no address for azure: set AZURE_OPENAI_ENDPOINT to https://RESOURCE.openai.azure.com, or add base_url',
     );
+  });
+});
+
+it('a command that fails when the key is renewed is a problem of the key', async () => {
+  const sim = await simWith({ keys: ['another-key'] });
+  const env = homeWith(
+    `model: work/any
+accounts:
+  work: { wire: anthropic, base_url: "${sim.url}", key_command: [sh, -c, "test ! -e ran && touch ran && echo stale-key"] }
+`,
+  );
+  const { code, stderr } = await polypod(['ask', 'Hi'], { env });
+  expect(code).toBe(2);
+  expect(stderr).toContain('ended with exit code 1: run the command in a terminal to see why');
+  expect(stderr).toContain('check the key');
+});
+
+describe('Vertex AI', () => {
+  const project = '/v1/projects/my-project/locations/global';
+  const login = (url: string) =>
+    JSON.stringify({
+      type: 'authorized_user',
+      client_id: 'client',
+      client_secret: 'client-secret',
+      refresh_token: 'refresh-secret',
+      token_uri: `${url}/token`,
+    });
+
+  it('serves Claude and Gemini with one account and a token for its credentials', async () => {
+    const sim = await simWith({ keys: ['ya29.issued'] });
+    const env = homeWith(`accounts: { vertex: { base_url: "${sim.url}${project}" } }\n`, {
+      'login.json': login(sim.url),
+    });
+    const GOOGLE_APPLICATION_CREDENTIALS = join(env.HOME, '.config/polypod/login.json');
+    for (const model of ['claude-opus-5-5@20260901', 'gemini-3.8-flash']) {
+      const asked = await polypod(['ask', '-m', `vertex/${model}`, 'Hi'], {
+        env: { ...env, GOOGLE_APPLICATION_CREDENTIALS },
+      });
+      expect(asked).toMatchObject({ code: 0, stdout: 'Yes.\n', stderr: '' });
+    }
+    const [claude, gemini] = sim.requests.filter(({ path }) => path.includes('publishers'));
+    expect(claude).toMatchObject({
+      path: `${project}/publishers/anthropic/models/claude-opus-5-5@20260901:streamRawPredict`,
+      headers: { authorization: 'Bearer ya29.issued' },
+      body: { anthropic_version: 'vertex-2023-10-16', stream: true },
+    });
+    expect(claude?.body).not.toHaveProperty('model');
+    expect(claude?.headers).not.toHaveProperty('anthropic-version');
+    expect(gemini).toMatchObject({
+      path: `${project}/publishers/google/models/gemini-3.8-flash:streamGenerateContent?alt=sse`,
+      headers: { authorization: 'Bearer ya29.issued' },
+    });
+  });
+
+  it('gets a new token when the server answers 401, and takes its credentials from a file', async () => {
+    const sim = await simWith({ keys: ['ya29.fresh'], tokens: ['ya29.stale', 'ya29.fresh'] });
+    const env = homeWith(
+      `accounts: { work: { vendor: vertex, base_url: "${sim.url}${project}", key_file: login.json } }\n`,
+      { 'login.json': login(sim.url) },
+    );
+    const { code, stdout } = await polypod(['ask', '-m', 'work/claude-opus-5-5', 'Hi'], { env });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Yes.\n' });
+    expect(sim.requests.map(({ headers }) => headers.authorization)).toEqual([
+      undefined,
+      'Bearer ya29.stale',
+      undefined,
+      'Bearer ya29.fresh',
+    ]);
+  });
+
+  it('replays a recorded answer without credentials', async () => {
+    const sim = await simWith({ keys: ['ya29.issued'] });
+    const env = homeWith(`accounts: { vertex: { base_url: "${sim.url}${project}" } }\n`, {
+      'login.json': login(sim.url),
+    });
+    const GOOGLE_APPLICATION_CREDENTIALS = join(env.HOME, '.config/polypod/login.json');
+    const ask = ['ask', '-m', 'vertex/claude-opus-5-5', 'Hi'];
+    const file = join(env.HOME, 'tape');
+    const recorded = await polypod([...ask, '--record', file], {
+      env: { ...env, GOOGLE_APPLICATION_CREDENTIALS },
+    });
+    expect(recorded).toMatchObject({ code: 0, stdout: 'Yes.\n' });
+    await sim.close();
+    const replayed = await polypod([...ask, '--replay', file], { env });
+    expect(replayed).toMatchObject({ code: 0, stdout: 'Yes.\n' });
+  });
+
+  it('takes tokens from a command', async () => {
+    const sim = await simWith({ keys: ['ya29.printed'] });
+    const env = homeWith(
+      `accounts: { vertex: { base_url: "${sim.url}${project}", key_command: [echo, ya29.printed] } }\n`,
+    );
+    const { code, stderr } = await polypod(['ask', '-m', 'vertex/gemini-3.8-flash', 'Hi'], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(sim.requests[0]?.headers.authorization).toBe('Bearer ya29.printed');
+  });
+
+  it('names the next step if the project or the credentials are missing', async () => {
+    const ask = ['ask', '-m', 'vertex/gemini-3.8-flash', 'Hi'];
+    const noProject = await polypod(ask, { env: {} });
+    expect(noProject.code).toBe(2);
+    expect(noProject.stderr).toContain('no Google Cloud project: set GOOGLE_CLOUD_PROJECT, or add project');
+    const env = homeWith('accounts: { vertex: { project: my-project } }\n');
+    const noLogin = await polypod(ask, { env: { ...env, GCE_METADATA_HOST: '127.0.0.1:9' } });
+    expect(noLogin.code).toBe(2);
+    expect(noLogin.stderr).toContain('there are no Google Cloud credentials: run gcloud auth');
+    const wire = homeWith('accounts: { vertex: { project: my-project, wire: gemini } }\n');
+    expect((await polypod(ask, { env: wire })).stderr).toContain('its models determine the API');
+  });
+
+  it('is added and tested without a key', async () => {
+    const sim = await simWith({ keys: ['ya29.issued'] });
+    const env = homeWith('version: 1\n', { 'login.json': login(sim.url) });
+    const GOOGLE_APPLICATION_CREDENTIALS = join(env.HOME, '.config/polypod/login.json');
+    const add = ['accounts', 'add', 'vertex', '--project', 'my-project', '--location', 'eu', '--no-test'];
+    expect((await polypod(add, { env })).code).toBe(0);
+    const listed = await polypod(['accounts', 'list', '--json'], { env });
+    expect(JSON.parse(listed.stdout)).toMatchObject([
+      {
+        name: 'vertex',
+        baseUrl: 'https://aiplatform.eu.rep.googleapis.com/v1/projects/my-project/locations/eu',
+      },
+    ]);
+    const tried = ['accounts', 'add', 'other', '--vendor', 'vertex', '--base-url', `${sim.url}${project}`];
+    const { code, stderr } = await polypod([...tried, '--key-env', 'OTHER'], {
+      env: { ...env, OTHER: login(sim.url) },
+    });
+    expect({ code, saved: stderr.includes('saved other') }).toEqual({ code: 0, saved: true });
+    const tested = await polypod(['accounts', 'test', 'vertex', '-m', 'gemini-3.8-flash'], {
+      env: { ...env, GOOGLE_APPLICATION_CREDENTIALS, HTTPS_PROXY: sim.url },
+    });
+    expect(tested.code).toBe(3);
+    expect(tested.stderr).toContain('cannot reach https://aiplatform.eu.rep.googleapis.com');
+  });
+
+  it('has its credentials checked by the doctor', async () => {
+    const env = homeWith('accounts: { vertex: { project: my-project } }\n');
+    const GOOGLE_APPLICATION_CREDENTIALS = join(env.HOME, 'login.json');
+    const examined = async () => {
+      const { stdout } = await polypod(['doctor', '--json'], {
+        env: { ...env, GOOGLE_APPLICATION_CREDENTIALS },
+      });
+      return stdout;
+    };
+    expect(await examined()).toContain('GOOGLE_APPLICATION_CREDENTIALS names cannot be read');
+    writeFileSync(GOOGLE_APPLICATION_CREDENTIALS, login('http://127.0.0.1:9'));
+    expect(await examined()).toContain('a login of gcloud in');
+  });
+
+  it('withholds the variable that names the credentials from commands of agents', async () => {
+    const sim = await simWith({
+      script: [
+        { parts: [{ toolCall: { name: 'bash', arguments: { command: 'env' } } }] },
+        { parts: [{ text: 'Done.' }] },
+      ],
+    });
+    const env = homeWith(`accounts: { work: { wire: anthropic, base_url: "${sim.url}", key: any-key } }\n`);
+    const GOOGLE_APPLICATION_CREDENTIALS = join(env.HOME, 'login.json');
+    const { code } = await polypod(['run', '--no-daemon', '-m', 'work/any', '--mode', 'full-access', 'Hi'], {
+      env: { ...env, GOOGLE_APPLICATION_CREDENTIALS, PLAIN: 'plain-value' },
+    });
+    expect(code).toBe(0);
+    const results = JSON.stringify(sim.requests.at(-1)?.body);
+    expect(results).toContain('PLAIN=plain-value');
+    expect(results).not.toContain('GOOGLE_APPLICATION_CREDENTIALS');
   });
 });

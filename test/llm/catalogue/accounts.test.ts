@@ -310,3 +310,53 @@ describe('chooseModel with a reference', () => {
     expect(choice?.account.apiKey).toBe('secret');
   });
 });
+
+describe('an account of Vertex AI', () => {
+  const vertex: ConfiguredAccount = { name: 'vertex', project: 'my-project' };
+  const addressFor = (more: Partial<ConfiguredAccount>, env = {}) =>
+    usableAccounts(env, [{ ...vertex, ...more }])[0]?.baseUrl;
+
+  test.each([
+    ['global', 'aiplatform.googleapis.com'],
+    ['europe-west4', 'europe-west4-aiplatform.googleapis.com'],
+    ['us', 'aiplatform.us.rep.googleapis.com'],
+    ['eu', 'aiplatform.eu.rep.googleapis.com'],
+  ])('has the address of the location %s', (location, host) => {
+    expect(addressFor({ location })).toBe(`https://${host}/v1/projects/my-project/locations/${location}`);
+  });
+
+  test('takes project and location from the variables of Google and of other agents', () => {
+    const open = (env: Record<string, string>) => usableAccounts(env, [{ name: 'vertex' }])[0]?.baseUrl;
+    expect(open({ GOOGLE_CLOUD_PROJECT: 'a', GOOGLE_CLOUD_LOCATION: 'us-east5' })).toBe(
+      'https://us-east5-aiplatform.googleapis.com/v1/projects/a/locations/us-east5',
+    );
+    expect(open({ ANTHROPIC_VERTEX_PROJECT_ID: 'b', CLOUD_ML_REGION: 'global' })).toBe(
+      'https://aiplatform.googleapis.com/v1/projects/b/locations/global',
+    );
+    expect(open({ GOOGLE_CLOUD_PROJECT: '../other' })).toBeUndefined();
+  });
+
+  test('is used by default only if the environment names a project and credentials', () => {
+    const names = (env: Record<string, string>) => usableAccounts(env, []).map(({ name }) => name);
+    expect(names({ GOOGLE_CLOUD_PROJECT: 'a' })).toEqual([]);
+    expect(names({ GOOGLE_APPLICATION_CREDENTIALS: '/key.json' })).toEqual([]);
+    expect(names({ GOOGLE_CLOUD_PROJECT: 'a', GOOGLE_APPLICATION_CREDENTIALS: '/key.json' })).toEqual([
+      'vertex',
+    ]);
+  });
+
+  test('sends no credentials of the environment to another address, unless it has the name of the vendor', () => {
+    const baseUrl = 'https://gateway.example/v1';
+    const [own] = usableAccounts({}, [{ name: 'vertex', baseUrl }]);
+    const [other] = usableAccounts({}, [{ name: 'work', vendor: 'vertex', baseUrl }]);
+    expect([own?.keySupply !== undefined, other?.keySupply]).toEqual([true, undefined]);
+  });
+
+  test.each([
+    ['claude-opus-5-5', 'anthropic'],
+    ['gemini-3.8-flash', 'gemini'],
+  ])('serves %s by the API %s', (id, api) => {
+    const chosen = chooseModel({ ...nothing, configured: [vertex], reference: `vertex/${id}` });
+    expect(chosen?.account.api).toBe(api);
+  });
+});

@@ -47,6 +47,14 @@ describe('the built-in table', () => {
     expect(unknown).toEqual([]);
   });
 
+  test('contains the small models of vendors, which are not the most expensive ones', () => {
+    for (const { name, smallModel } of VENDORS.filter((vendor) => vendor.smallModel !== undefined)) {
+      const models = MODEL_TABLE.filter(({ account }) => account === name);
+      const small = models.find(({ id }) => id === smallModel);
+      expect(small?.price?.output).toBeLessThan(Math.max(...models.map(({ price }) => price?.output ?? 0)));
+    }
+  });
+
   test('is a valid models.json', () => {
     expect(parseModels(JSON.stringify(MODEL_TABLE), 'models.json')).toEqual(MODEL_TABLE);
   });
@@ -339,6 +347,17 @@ describe('parseModelsDev', () => {
         },
       },
     ]);
+  });
+
+  test('reads the models of Amazon Bedrock, with their own prices', () => {
+    const id = 'us.anthropic.claude-x-v1:0';
+    const [read] = parseModelsDev({ 'amazon-bedrock': { models: { [id]: { ...model, id } } } });
+    expect(read).toMatchObject({
+      account: 'bedrock',
+      id,
+      contextWindow: 1000,
+      price: { input: 1, output: 2 },
+    });
   });
 
   test('reads the older format for prices of long prompts', () => {

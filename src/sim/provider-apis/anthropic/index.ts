@@ -6,6 +6,8 @@ import { streamError, errorResponse } from './errors.ts';
 import { read } from './read.ts';
 import { frames, fullResponse } from './write.ts';
 
+export { VERTEX_PATH } from './read.ts';
+
 export const anthropic: ProviderApi = {
   name: 'anthropic',
   streamType: 'text/event-stream; charset=utf-8',

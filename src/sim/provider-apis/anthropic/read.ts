@@ -2,11 +2,15 @@ import { type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
 import { groupMessages, type MessagePart, type SimRequest } from '../../request.ts';
 import { objectsOf, contentText } from '../content.ts';
 
-export function read(body: JsonObject): SimRequest {
+/** Vertex AI encodes model and method in the path: `…/models/<model>:streamRawPredict`. */
+export const VERTEX_PATH = /\/publishers\/anthropic\/models\/([^/:]+):(streamRawPredict|rawPredict)$/;
+
+export function read(body: JsonObject, url: URL): SimRequest {
+  const [, model, method] = VERTEX_PATH.exec(url.pathname) ?? [];
   return {
     api: 'anthropic',
-    model: stringOf(body['model']),
-    stream: body['stream'] === true,
+    model: model === undefined ? stringOf(body['model']) : decodeURIComponent(model),
+    stream: method === undefined ? body['stream'] === true : method === 'streamRawPredict',
     system: contentText(body['system']),
     messages: groupMessages(objectsOf(body['messages']).flatMap(messageParts)),
     tools: objectsOf(body['tools']).map((tool) => ({
