@@ -1,4 +1,6 @@
 import { bash } from './bash.ts';
+import { bashKill } from './bash-kill.ts';
+import { bashOutput } from './bash-output.ts';
 import { edit } from './edit.ts';
 import { find } from './find.ts';
 import { grep } from './grep.ts';
@@ -8,4 +10,4 @@ import type { Tool } from './tool.ts';
 import { write } from './write.ts';
 
 /** The tools that every agent has. The todo list is separate, because it has state. */
-export const builtinTools: readonly Tool[] = [read, write, edit, bash, grep, find, ls];
+export const builtinTools: readonly Tool[] = [read, write, edit, bash, bashOutput, bashKill, grep, find, ls];

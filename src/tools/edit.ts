@@ -63,6 +63,8 @@ export const edit = defineTool({
           resolve: context.resolve,
           makeDirectories: false,
           mostBytes: MAX_BYTES,
+          record: context.recordFileWrite,
+          client: context.clientFiles,
         },
         signal,
         (spot) => editAt(spot, input, context),
@@ -80,11 +82,14 @@ async function editAt(
   if (before.type !== 'text') return errorOutput(REFUSALS[before.type](path));
   const result = applyEdits(before.text, listEdits(input));
   if (result.type === 'failed') return errorOutput(`${path} was not changed: ${result.why}`);
-  await replace(before.byteOrderMark ? `\ufeff${result.text}` : result.text);
+  const notes = await replace(before.byteOrderMark ? `\ufeff${result.text}` : result.text);
   const diff = await createDiff(path, before.text, result.text);
   const replaced = formatCount(result.replaced, 'replacement');
   const summary = `Edited ${path}: ${replaced}, +${diff.added} -${diff.removed}`;
-  return textOutput(summary, `${summary}.`, { ...diffDetails(diff), replaced: result.replaced });
+  return textOutput(summary, [`${summary}.`, ...notes].join('\n'), {
+    ...diffDetails(diff),
+    replaced: result.replaced,
+  });
 }
 
 /** Returns undefined if the edits do not match the current content. */

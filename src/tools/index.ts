@@ -8,6 +8,7 @@ export {
   type InvalidCall,
   type ReadOnlyRun,
   type HostToolContext,
+  type ModelUse,
   type PreparedCall,
   type Sandbox,
   type SandboxedCommand,
@@ -18,7 +19,29 @@ export {
   type ToolParts,
   textOutput,
 } from './tool.ts';
+export { endedCommandsIn } from './bash/background-output.ts';
+export {
+  BackgroundCommands,
+  type BackgroundLimits,
+  type BackgroundListener,
+  DEFAULT_BACKGROUND_LIMITS,
+} from './process/background-commands.ts';
+export type {
+  ClientAnswer,
+  ClientFiles,
+  ClientRead,
+  ClientServices,
+  ClientWrite,
+  ClientQuestion,
+  RunInTerminal,
+  TerminalCommand,
+  TerminalEnd,
+} from './client-services.ts';
 export { builtinTools } from './builtin-tools.ts';
+export type { FileVersion, FileWrite, RecordFileWrite } from './file-version.ts';
+export { changeFile, currentVersion, removeIfEmpty } from './files/restore-file.ts';
+export { classifyContent } from './files/file-content.ts';
+export { createDiff } from './text/diff.ts';
 export { type CommandEntry, CommandLedger, type CommandRecord } from './process/command-ledger.ts';
 export {
   type CommandLimiter,
@@ -34,6 +57,8 @@ export { openSandboxes, type Sandboxes, type SandboxOptions, type SandboxScope }
 export { TODO_STATUSES, type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export { workspaceFiles } from './search/workspace-files.ts';
 export { webFetchTool } from './web-fetch.ts';
+export { webSearchTool } from './web-search.ts';
+export { SEARCH_PROVIDER_NAMES, SEARCH_PROVIDERS, type SearchProviderName } from './web/search-providers.ts';
 export { prepareReadOnlyRun } from './read-only-run/index.ts';
 export {
   type ExaminedCall,

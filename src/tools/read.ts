@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { shape, withoutUndefined } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { formatCount, formatNumber, oneLine, formatBytes, withoutPartialEnd } from './text/shorten.ts';
+import { clientText, MAX_CLIENT_BYTES } from './files/client-content.ts';
 import { isText, readBytes, startsWithBom } from './files/file-content.ts';
 import { detectImageType } from './files/image.ts';
 import { LineRange, type RangeLine } from './text/line-range.ts';
@@ -50,8 +51,15 @@ function rangeTitle(offset: number | undefined, limit: number | undefined): stri
 }
 
 async function readFile(input: Input, context: ToolContext, signal: AbortSignal): Promise<ToolOutput> {
-  const handle = await ifExists(openRealPath(absolutePath(input.path, context.cwd), context.resolve));
-  if (handle === undefined) return errorOutput(await missingFileText(input.path, context));
+  const { clientFiles: client, resolve } = context;
+  const path = absolutePath(input.path, context.cwd);
+  const inClient = async (isOnDisk: boolean): Promise<ToolOutput | undefined> => {
+    const text = await clientText({ client, path, access: 'read', resolve, isOnDisk }, signal);
+    return text === undefined ? undefined : await readLines(input, Buffer.from(text), undefined, signal);
+  };
+  const handle = await ifExists(openRealPath(path, resolve));
+  if (handle === undefined)
+    return (await inClient(false)) ?? errorOutput(await missingFileText(input.path, context));
   try {
     const stats = await handle.stat();
     const refusal = notReadableText(input.path, stats);
@@ -61,7 +69,8 @@ async function readFile(input: Input, context: ToolContext, signal: AbortSignal)
     if (imageType !== undefined) return await readImage(input.path, imageType, start, handle, signal);
     const sniffed = start.length < SNIFFED_BYTES ? start : withoutPartialEnd(start);
     if (!isText(sniffed)) return errorOutput(binaryText(input.path, stats.size));
-    return await readLines(input, start, handle, stats.size, signal);
+    const unsaved = stats.size > MAX_CLIENT_BYTES ? undefined : await inClient(true);
+    return unsaved ?? (await readLines(input, start, { handle, size: stats.size }, signal));
   } finally {
     await handle.close();
   }
@@ -104,21 +113,22 @@ async function readImage(
   };
 }
 
+/** Without a file, the start is the complete content. */
 async function readLines(
   { path, offset, limit }: Input,
   start: Buffer,
-  handle: FileHandle,
-  size: number,
+  file: { readonly handle: FileHandle; readonly size: number } | undefined,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
+  const size = file?.size ?? start.length;
   const first = Math.max(1, offset ?? 1);
   const range = new LineRange(first, Math.min(limit ?? MAX_LINES, MAX_LINES), CAPS);
   range.add(startsWithBom(start) ? start.subarray(3) : start);
-  let ended = start.length < SNIFFED_BYTES;
+  let ended = file === undefined || start.length < SNIFFED_BYTES;
   const needsMore = (): boolean => !ended && (size <= MAX_COUNTED_BYTES || !range.complete);
   for (const buffer = Buffer.allocUnsafe(256 * 1024); needsMore(); ) {
     signal.throwIfAborted();
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length);
+    const { bytesRead = 0 } = (await file?.handle.read(buffer, 0, buffer.length)) ?? {};
     range.add(buffer.subarray(0, bytesRead));
     ended = bytesRead === 0;
   }

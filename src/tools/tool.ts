@@ -1,5 +1,8 @@
 import { type JsonObject, type shape, withoutUndefined } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
+import type { ClientFiles, RunInTerminal } from './client-services.ts';
+import type { BackgroundCommands, BackgroundLimits } from './process/background-commands.ts';
+import type { RecordFileWrite } from './file-version.ts';
 import type { CommandEntry, CommandRecord } from './process/command-ledger.ts';
 import type { CommandLimiter } from './process/command-limits.ts';
 import type { Isolation } from './process/isolation.ts';
@@ -68,6 +71,16 @@ export interface ToolContext {
   readonly limiter?: CommandLimiter | undefined;
   /** Records a command that runs for this call, so that it can be ended if this process is killed. */
   readonly record?: ((entry: Pick<CommandRecord, 'mark' | 'command' | 'pipes'>) => CommandEntry) | undefined;
+  /** The session's background commands; undefined if it has none. */
+  readonly background?:
+    | { readonly commands: BackgroundCommands; readonly limits: BackgroundLimits }
+    | undefined;
+  /** Saves the previous version of a file that the call changes, so that the change can be undone. */
+  readonly recordFileWrite?: RecordFileWrite | undefined;
+  /** The files of a connected editor, which may have unsaved changes. */
+  readonly clientFiles?: ClientFiles | undefined;
+  /** Runs commands in a terminal of a connected editor, if the user wants that; not in the sandbox. */
+  readonly runInTerminal?: RunInTerminal | undefined;
   /** Whether a user, or a rule for this exact call, has allowed it; absent if it needed no permission. */
   readonly approved?: boolean;
   /**
@@ -125,6 +138,16 @@ export interface SandboxedCommand {
   readonly finish: (printed: string) => Promise<readonly string[]>;
 }
 
+/** The use of models by a call itself. It counts as usage of the run that made the call. */
+export interface ModelUse {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadInputTokens: number;
+  readonly cacheCreationInputTokens: number;
+  /** In USD; absent if it is unknown. */
+  readonly cost?: number;
+}
+
 /** The result of a call. */
 export interface ToolOutput {
   /** One line for display and for a pruned history. */
@@ -134,6 +157,7 @@ export interface ToolOutput {
   readonly isError: boolean;
   /** Data for user interfaces: a diff, an exit code, the file with the full output. */
   readonly details?: JsonObject;
+  readonly used?: ModelUse;
 }
 
 export interface ToolParts<Input> {

@@ -3,6 +3,7 @@ import { formatNumber, oneLine } from './text/shorten.ts';
 import { defineTool, errorOutput, type Tool, type ToolOutput, textOutput } from './tool.ts';
 import { addressProblem, getPage, hostOf, type PageResult } from './web/get-page.ts';
 import { htmlText } from './web/html-text.ts';
+import type { WebTransport } from './web/web-transport.ts';
 
 const input = shape.fields(
   {
@@ -26,6 +27,8 @@ const MAX_CHARACTERS = 30_000;
 export function webFetchTool(options: {
   /** Hosts that may have private addresses. */
   readonly privateHosts: () => readonly string[];
+  /** The transport for an address that is reached through a proxy. */
+  readonly proxied?: (url: string) => WebTransport | undefined;
 }): Tool {
   return defineTool({
     name: 'web_fetch',
@@ -37,7 +40,8 @@ export function webFetchTool(options: {
     title: ({ url }) => `fetch ${oneLine(url)}`,
     run: async ({ url, offset = 0 }, _, signal) => {
       const mayBePrivate = (host: string): boolean => options.privateHosts().includes(host);
-      return toOutput(url, await getPage({ url: new URL(url), mayBePrivate, signal }), offset);
+      const { proxied = () => undefined } = options;
+      return toOutput(url, await getPage({ url: new URL(url), mayBePrivate, proxied, signal }), offset);
     },
   });
 }

@@ -34,6 +34,8 @@ export const write = defineTool({
           resolve: context.resolve,
           makeDirectories: true,
           mostBytes: MAX_COMPARED_BYTES,
+          record: context.recordFileWrite,
+          client: context.clientFiles,
         },
         signal,
         (spot) => writeAt(spot, input),
@@ -50,11 +52,14 @@ async function writeAt({ before, replace }: FileTarget, { path, content }: Input
       `${path} is unchanged`,
       `${path} already has exactly this content; nothing was written.`,
     );
-  await replace(content);
+  const notes = await replace(content);
   const created = before.type === 'nothing';
   const diff = await comparison(path, before, content);
   const summary = created ? `Created ${path} (${lines})` : `Updated ${path} (${lines}${changeText(diff)})`;
-  return textOutput(summary, `${summary}.`, { created, ...(diff === undefined ? {} : diffDetails(diff)) });
+  return textOutput(summary, [`${summary}.`, ...notes].join('\n'), {
+    created,
+    ...(diff === undefined ? {} : diffDetails(diff)),
+  });
 }
 
 const REFUSALS: { readonly [type in ExistingFile['type']]?: (path: string) => string } = {

@@ -83,8 +83,9 @@ class Batch {
 
   answer({ system, messages }: SimRequest): SimAnswer {
     for (const leak of this.#layout.leaksIn(system)) this.#leaks.add(`${leak} in the system prompt`);
-    const last = messages.at(-1);
-    for (const { text } of last?.role === 'tool' ? last.toolResults : []) {
+    // A notice about a background command may follow the results.
+    const latest = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
+    for (const { text } of latest.flatMap(({ toolResults }) => toolResults)) {
       this.#results.push(text);
       for (const leak of this.#layout.leaksIn(text)) this.#leaks.add(leak);
     }

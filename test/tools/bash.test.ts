@@ -55,7 +55,7 @@ describe('a command', () => {
     expect(lines.slice(0, -1).toSorted()).toEqual(['four', 'one', 'three', 'two']);
     expect(lines.at(-1)).toBe('[exit code 3]');
     expect((await run(command)).details).not.toHaveProperty('stderr');
-    expect(Object.keys(objectOf(bash.parameters.properties))).toEqual(['command', 'timeout']);
+    expect(Object.keys(objectOf(bash.parameters.properties))).toEqual(['command', 'timeout', 'background']);
   });
 
   test('with separate outputs ends background processes on either of them', async () => {

@@ -7,16 +7,6 @@ export type FileContent =
   | { readonly type: 'binary' }
   | { readonly type: 'too-large' };
 
-/** Reads a whole file of at most `most` bytes. */
-export async function readContent(
-  handle: FileHandle,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<FileContent> {
-  const bytes = await readBytes(handle, maxBytes + 1, signal);
-  return bytes.length > maxBytes ? { type: 'too-large' } : classifyContent(bytes);
-}
-
 /**
  * Reads the first bytes of a file, or all if there are fewer. The reported size is not used, because it may be
  * wrong (`/proc`).

@@ -18,6 +18,14 @@ export interface CaptureOptions {
   /** Where the file is created. */
   readonly directory: string;
   readonly update: (text: string) => void;
+  /** Whether the file has all of the output, even if it fits into the window: for readers of any part of it. */
+  readonly keepsAll?: boolean;
+}
+
+/** A part of an output, and its position. */
+export interface OutputPart {
+  readonly start: number;
+  readonly bytes: Buffer;
 }
 
 /**
@@ -29,6 +37,7 @@ export class OutputCapture {
   /** Resolves when all writers have ended, or after `stop`. */
   readonly ended: Promise<void>;
   readonly #directory: string;
+  readonly #keepsAll: boolean;
   readonly #throttle: Throttle;
   readonly #source: Readable;
   #isSpilling = false;
@@ -38,8 +47,9 @@ export class OutputCapture {
   /** Resolves when everything received so far is in the file. */
   #saved: Promise<void> = Promise.resolve();
 
-  constructor(source: Readable, { directory, update }: CaptureOptions) {
+  constructor(source: Readable, { directory, update, keepsAll = false }: CaptureOptions) {
     this.#source = source;
+    this.#keepsAll = keepsAll;
     this.#directory = directory;
     this.#throttle = new Throttle(UPDATE_MS, () => update(this.window.end(LIVE_BYTES)));
     this.ended = new Promise((settle) => {
@@ -61,8 +71,24 @@ export class OutputCapture {
     return { path: this.#spill.path, bytes: this.#spilledBytes, incomplete: this.#incomplete };
   }
 
+  /** The path of the file with the full output; undefined if there is none yet. */
+  get file(): string | undefined {
+    return this.#spill?.path;
+  }
+
+  /** Returns received output from a position on. What neither the file nor the window has is skipped. */
+  async read(position: number, maxBytes: number): Promise<OutputPart> {
+    await this.#saved;
+    const size = Math.min(maxBytes, this.#spilledBytes - position);
+    const saved =
+      this.#spill !== undefined && size > 0 ? await readAt(this.#spill.path, position, size) : NONE;
+    if (saved.length > 0) return { start: position, bytes: saved };
+    const { start, bytes } = this.window.from(position);
+    return { start, bytes: bytes.subarray(0, maxBytes) };
+  }
+
   #receive(bytes: Buffer): void {
-    const fits = this.window.wouldFit(bytes.length);
+    const fits = !this.#keepsAll && this.window.wouldFit(bytes.length);
     if (!fits && this.#incomplete === undefined)
       this.#save(this.#isSpilling ? [bytes] : [this.window.all(), bytes]);
     this.window.add(bytes);
@@ -99,6 +125,22 @@ async function openSpill(directory: string): Promise<{ handle: FileHandle; path:
   return { handle: await open(path, 'wx', 0o600), path };
 }
 
+/** Returns nothing if the file is unreadable: a person may have cleared the cache. */
+async function readAt(path: string, position: number, size: number): Promise<Buffer> {
+  try {
+    const handle = await open(path, 'r');
+    try {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(size), 0, size, position);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return NONE;
+  }
+}
+
+const NONE = Buffer.alloc(0);
 const LIVE_BYTES = 8 * 1024;
 const UPDATE_MS = 100;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;

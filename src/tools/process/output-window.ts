@@ -46,6 +46,14 @@ export class OutputWindow {
     );
   }
 
+  /** Returns the bytes from a position on, as far as the window has them, and the position of the first. */
+  from(position: number): { readonly start: number; readonly bytes: Buffer } {
+    const kept = this.fits ? this.all() : this.#orderedTail();
+    const first = this.total - kept.length;
+    const start = Math.max(position, first);
+    return { start, bytes: kept.subarray(start - first) };
+  }
+
   /** Returns the output; a separate line marks what is missing in the middle. */
   text(mark: (missingBytes: number) => string): string {
     if (this.fits) return decodeText(this.all());

@@ -27,6 +27,8 @@ export interface CommandToRun {
   /** Whether its outputs are also returned separately. Their order is then unknown. */
   readonly apart: boolean;
   readonly update: (text: string) => void;
+  /** Called when it has started; the output can be read at any time, also after the end. */
+  readonly observe?: ((output: OutputCapture) => void) | undefined;
   /** Open files for the program, from descriptor 3 on. */
   readonly descriptors?: readonly number[];
   /**
@@ -61,7 +63,11 @@ export interface CommandEnd {
  */
 export async function runCommand(command: CommandToRun, signal: AbortSignal): Promise<CommandEnd> {
   const outputs = await openOutputs(command);
-  const capture = new OutputCapture(outputs.read, { directory: command.scratch, update: command.update });
+  const capture = new OutputCapture(outputs.read, {
+    directory: command.scratch,
+    update: command.update,
+    keepsAll: command.observe !== undefined,
+  });
   try {
     const end = await supervise(command, outputs, capture, signal);
     const fullOutput = await capture.stop();
@@ -80,6 +86,7 @@ async function supervise(
 ): Promise<Omit<CommandEnd, 'output' | 'apart' | 'fullOutput'>> {
   const startedAt = performance.now();
   const { child, exited, tree, mark, entry } = await start(command, outputs, signal);
+  command.observe?.(capture);
   const by = await waitForEnd(exited, command.timeoutMs, signal).catch((thrown: unknown) => {
     // It could not be started, so no process is left.
     release(mark, entry);

@@ -10,23 +10,24 @@ export interface Diff {
 
 /**
  * Computes the shortest diff. Texts with more changes than the bound are compared by common start and end only:
- * still correct, but longer. `before` is undefined for a new file.
+ * still correct, but longer. `before` is undefined for a new file, `after` for a removed one.
  */
 export async function createDiff(
   path: string,
   before: string | undefined,
-  after: string,
+  after: string | undefined,
   maxChanges = MAX_CHANGES,
 ): Promise<Diff> {
   // Loaded on demand: no other command needs it, and it takes 15 ms.
   const { structuredPatch } = await import('diff');
   const options = { context: CONTEXT, maxEditLength: maxChanges };
-  const patch = structuredPatch('', '', before ?? '', after, undefined, undefined, options);
-  const hunks = patch?.hunks ?? [wholeReplacement(splitLines(before ?? ''), splitLines(after))];
+  const patch = structuredPatch('', '', before ?? '', after ?? '', undefined, undefined, options);
+  const hunks = patch?.hunks ?? [wholeReplacement(splitLines(before ?? ''), splitLines(after ?? ''))];
   const lines = hunks.flatMap((hunk) => hunk.lines);
   const from = before === undefined ? '/dev/null' : `a/${path}`;
+  const to = after === undefined ? '/dev/null' : `b/${path}`;
   return {
-    text: hunks.length === 0 ? '' : [`--- ${from}\n+++ b/${path}\n`, ...hunks.map(hunkText)].join(''),
+    text: hunks.length === 0 ? '' : [`--- ${from}\n+++ ${to}\n`, ...hunks.map(hunkText)].join(''),
     added: lines.filter((line) => line.startsWith('+')).length,
     removed: lines.filter((line) => line.startsWith('-')).length,
   };

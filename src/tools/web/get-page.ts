@@ -1,13 +1,18 @@
 import { lookup as lookUp } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { pipeline, Readable, type Transform } from 'node:stream';
 import { messageOf } from '../../base/index.ts';
 import { isPrivateAddress } from './private-address.ts';
+import { privateHostError, refusePrivateAddress, refusePrivateTarget } from './private-host.ts';
+import { firstBytes, type WebResponse, type WebTransport } from './web-transport.ts';
 
 export interface PageRequest {
   readonly url: URL;
   /** Whether a host may have a private address. */
   readonly mayBePrivate: (host: string) => boolean;
+  /** The transport for an address that is reached through a proxy; undefined for a direct connection. */
+  readonly proxied: (url: string) => WebTransport | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -29,20 +34,22 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 
 /** Gets a page. Redirects are followed only on the same host, because the approval was for this host. */
-export async function getPage({ url: first, mayBePrivate, signal }: PageRequest): Promise<PageResult> {
+export async function getPage(request: PageRequest): Promise<PageResult> {
+  const { url: first, signal } = request;
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const both = AbortSignal.any([signal, timeout]);
+  // Ends connections whose answers are not read to the end.
+  const done = new AbortController();
+  const both = AbortSignal.any([signal, timeout, done.signal]);
   let url = first;
   try {
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-      const response = await open(url, mayBePrivate(hostOf(url)), both);
-      const { statusCode: status = 0, headers } = response;
+      const response = await open(url, request, both);
+      const { status, headers } = response;
       const target = status >= 300 && status < 400 ? headers.location : undefined;
       if (target === undefined) {
-        const { bytes, isCut } = await firstBytes(response);
+        const { bytes, isCut } = await firstBytes({ body: await unpacked(response) }, MAX_BYTES);
         return { status, url, contentType: headers['content-type'] ?? '', bytes, isCut };
       }
-      response.destroy();
       if (!URL.canParse(target, url.href))
         return { problem: `it redirects to "${target}", which is not an address` };
       const next = new URL(target, url);
@@ -55,6 +62,8 @@ export async function getPage({ url: first, mayBePrivate, signal }: PageRequest)
   } catch (thrown) {
     if (timeout.aborted) return { problem: `it did not answer within ${TIMEOUT_MS / 1000} seconds` };
     return { problem: signal.aborted ? 'it was cancelled' : messageOf(thrown) };
+  } finally {
+    done.abort();
   }
 }
 
@@ -73,10 +82,22 @@ export function addressProblem({ protocol, username, password, hostname }: URL):
   return hostname === '' ? 'has no host' : undefined;
 }
 
-async function open(url: URL, mayBePrivate: boolean, signal: AbortSignal): Promise<IncomingMessage> {
+async function open(
+  url: URL,
+  { mayBePrivate, proxied }: PageRequest,
+  signal: AbortSignal,
+): Promise<WebResponse> {
   const host = hostOf(url);
+  const isAllowed = mayBePrivate(host);
+  const transport = proxied(url.href);
+  if (transport === undefined) return openDirectly(url, isAllowed, signal);
+  if (!isAllowed) await refusePrivateTarget(host);
+  return transport({ method: 'GET', url: url.href, headers: HEADERS }, { signal, onOpen: () => {} });
+}
+
+async function openDirectly(url: URL, mayBePrivate: boolean, signal: AbortSignal): Promise<WebResponse> {
   // An address is not looked up.
-  if (isIP(host) !== 0 && !mayBePrivate && isPrivateAddress(host)) throw privateHost(host, host);
+  if (!mayBePrivate) refusePrivateAddress(hostOf(url));
   const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
   return new Promise((resolve, reject) => {
     request(url, {
@@ -84,17 +105,29 @@ async function open(url: URL, mayBePrivate: boolean, signal: AbortSignal): Promi
       agent: false,
       signal,
       lookup: checkedLookup(mayBePrivate),
-      headers: {
-        accept: 'text/html,text/plain,application/json;q=0.9,*/*;q=0.5',
-        'accept-encoding': 'identity',
-        'user-agent': 'polypod',
-      },
+      headers: HEADERS,
     })
-      .on('response', resolve)
+      .on('response', (incoming: IncomingMessage) => {
+        const { statusCode: status = 0, headers } = incoming;
+        const { location, 'content-type': contentType, 'content-encoding': encoding } = headers;
+        resolve({
+          status,
+          headers: { location, 'content-type': contentType, 'content-encoding': encoding },
+          body: incoming,
+        });
+      })
       .on('error', reject)
+      // After a response with status 101, Node.js emits neither of both.
+      .on('close', () => reject(new Error('the server closed the connection without a page')))
       .end();
   });
 }
+
+const HEADERS = {
+  accept: 'text/html,text/plain,application/json;q=0.9,*/*;q=0.5',
+  'accept-encoding': 'identity',
+  'user-agent': 'polypod',
+};
 
 /** Checks the addresses that the connection uses: a second lookup could return others. */
 function checkedLookup(mayBePrivate: boolean): LookupFunction {
@@ -102,7 +135,7 @@ function checkedLookup(mayBePrivate: boolean): LookupFunction {
     lookUp(name, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);
       const bad = mayBePrivate ? undefined : addresses.find(({ address }) => isPrivateAddress(address));
-      if (bad !== undefined) return callback(privateHost(name, bad.address), []);
+      if (bad !== undefined) return callback(privateHostError(name, bad.address), []);
       const [first] = addresses;
       if (options.all === true || first === undefined) callback(null, addresses);
       else callback(null, first.address, first.family);
@@ -110,23 +143,17 @@ function checkedLookup(mayBePrivate: boolean): LookupFunction {
   };
 }
 
-function privateHost(name: string, address: string): Error {
-  const has = name === address ? 'is' : `has the address ${address},`;
-  return new Error(
-    `${name} ${has} in a private network or on this machine; the user can allow it with permissions.private_hosts in config.yaml`,
-  );
+/** The decompressed body: some servers compress although the request does not offer it. */
+async function unpacked({ headers, body }: WebResponse): Promise<WebResponse['body']> {
+  const unpack = await decompressor(headers['content-encoding']);
+  return unpack === undefined ? body : pipeline(Readable.from(body), unpack, () => {});
 }
 
-async function firstBytes(
-  response: IncomingMessage,
-): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    pieces.push(piece);
-    length += piece.length;
-    if (length > MAX_BYTES) break;
-  }
-  response.destroy();
-  return { bytes: Buffer.concat(pieces).subarray(0, MAX_BYTES), isCut: length > MAX_BYTES };
+/** Undefined if the page is not compressed. */
+async function decompressor(encoding = 'identity'): Promise<Transform | undefined> {
+  if (/^identity$/i.test(encoding)) return undefined;
+  const { createBrotliDecompress, createUnzip } = await import('node:zlib');
+  if (/^(?:x-)?gzip$|^deflate$/i.test(encoding)) return createUnzip();
+  if (/^br$/i.test(encoding)) return createBrotliDecompress();
+  throw new Error(`it is compressed as ${encoding}, which Polypod cannot read`);
 }

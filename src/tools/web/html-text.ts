@@ -1,15 +1,5 @@
 /** Elements without text for a reader. */
-const SKIPPED = new Set([
-  'script',
-  'style',
-  'noscript',
-  'template',
-  'svg',
-  'iframe',
-  'object',
-  'head',
-  'title',
-]);
+const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'title']);
 const BLOCKS = new Set(
   'address article aside blockquote br dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tbody tfoot thead tr ul title'.split(
     ' ',
@@ -41,13 +31,16 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** The text of an HTML page, one block per line. It takes time in proportion to the length of the page. */
 export function htmlText(html: string): string {
-  const lower = html.toLowerCase();
+  // Only ASCII, because other letters can have another length in lower case.
+  const lower = html.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   const pieces: string[] = [];
   const title = between(html, lower, '<title', '</title');
   if (title !== '') pieces.push(title, '\n');
+  let isPreformatted = false;
   for (let at = 0; at < html.length; ) {
     const open = html.indexOf('<', at);
-    pieces.push(html.slice(at, open === -1 ? html.length : open));
+    const text = html.slice(at, open === -1 ? html.length : open);
+    pieces.push(isPreformatted ? text.replace(/[ \t]/g, (blank) => KEPT[blank] ?? blank) : text);
     if (open === -1) break;
     if (html.startsWith('<!--', open)) {
       at = after(html, '-->', open + 4);
@@ -61,6 +54,7 @@ export function htmlText(html: string): string {
       continue;
     }
     if (BLOCKS.has(name)) pieces.push('\n');
+    if (name === 'pre') isPreformatted = slash === '';
     if (slash === '') pieces.push(MARKS[name] ?? '');
     at = after(html, '>', open);
     if (slash === '' && SKIPPED.has(name)) at = after(html, '>', indexOrEnd(lower, `</${name}`, at));
@@ -70,8 +64,12 @@ export function htmlText(html: string): string {
     .map((line) => line.replace(/[^\S\n]+/g, ' ').trim())
     .filter((line, index, lines) => line !== '' || (lines[index - 1] ?? '') !== '')
     .join('\n')
-    .trim();
+    .trim()
+    .replace(/[\uE000\uE001]/g, (kept) => (kept === KEPT['\t'] ? '\t' : ' '));
 }
+
+/** Characters for private use that replace the blanks of preformatted text, where an indentation has a meaning. */
+const KEPT: Readonly<Record<string, string>> = { ' ': '\uE000', '\t': '\uE001' };
 
 const TAG = /^<(\/?)([a-z][a-z\d]*)/;
 

@@ -1,5 +1,6 @@
 import type { Attempt } from '../attempt.ts';
 import { archives } from './archives.ts';
+import { inBackground } from './background.ts';
 import { buildTools } from './build-tools.ts';
 import { editors } from './editors.ts';
 import { environment } from './environment.ts';
@@ -15,8 +16,7 @@ import { sockets } from './sockets.ts';
 import { startupFiles } from './startup-files.ts';
 import { unicode } from './unicode.ts';
 
-/** All attempts, by kind of weakness. */
-export const FAMILIES: Readonly<Record<string, readonly Attempt[]>> = {
+const FOREGROUND: Readonly<Record<string, readonly Attempt[]>> = {
   git,
   'build tools': buildTools,
   interpreters,
@@ -32,4 +32,10 @@ export const FAMILIES: Readonly<Record<string, readonly Attempt[]>> = {
   'own files of Polypod': ownFiles,
   secrets,
   network,
+};
+
+/** All attempts, by kind of weakness. */
+export const FAMILIES: Readonly<Record<string, readonly Attempt[]>> = {
+  ...FOREGROUND,
+  'background commands': inBackground(Object.values(FOREGROUND).flat()),
 };
