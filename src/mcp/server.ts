@@ -1,5 +1,5 @@
 import { type Env, type JsonObject, messageOf, type Redact, withoutUndefined } from '../base/index.ts';
-import { errorOutput, type ToolOutput, type ToolContext } from '../tools/index.ts';
+import { type ClientServices, errorOutput, type ToolOutput, type ToolContext } from '../tools/index.ts';
 import { orAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { type Connection, openConnection } from './connection/connection.ts';
@@ -43,6 +43,7 @@ export interface ServerOptions {
   readonly cwd: string;
   readonly redact: Redact;
   readonly fetch?: typeof fetch;
+  readonly ask?: () => ClientServices['ask'];
   readonly tuning: McpTuning;
   readonly onChange: (status: McpServerStatus) => void;
 }
@@ -131,7 +132,7 @@ export class McpServer {
   }
 
   async #attempt(): Promise<void> {
-    const { tuning, clientVersion, env, cwd, fetch } = this.#options;
+    const { tuning, clientVersion, env, cwd, fetch, ask } = this.#options;
     this.#enter({ type: 'connecting' });
     let isLost = false;
     const opened = await openConnection(this.spec, {
@@ -140,7 +141,7 @@ export class McpServer {
       cwd,
       timeoutMs: tuning.connectTimeoutMs,
       graceMs: tuning.graceMs,
-      ...withoutUndefined({ fetch }),
+      ...withoutUndefined({ fetch, ask }),
       signal: this.#closing.signal,
       onLost: (failure) => {
         isLost = true;

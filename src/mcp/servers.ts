@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Env, isSecretName, PolypodError, redactor, safeEnv, withoutUndefined } from '../base/index.ts';
-import type { Tool } from '../tools/index.ts';
+import type { ClientServices, Tool } from '../tools/index.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
 import { DEFAULT_RESTART } from './restart.ts';
 import { McpServer, type McpServerStatus, type McpTuning } from './server.ts';
@@ -20,6 +20,8 @@ export interface McpHostContext {
   readonly fetch?: typeof fetch;
   /** The Polypod version that is reported to the servers. */
   readonly clientVersion: string;
+  /** Asks the user for a server; undefined if nobody can be asked now. */
+  readonly ask?: () => ClientServices['ask'];
   /** Called when the state or the tool list of a server changes. */
   readonly onChange: (status: McpServerStatus) => void;
 }
@@ -41,13 +43,13 @@ export class McpServers {
 
   constructor(specs: readonly McpServerSpec[], host: McpHostContext, tuning: Partial<McpTuning> = {}) {
     rejectDuplicateNames(specs);
-    const { clientVersion, onChange, fetch } = host;
+    const { clientVersion, onChange, fetch, ask } = host;
     this.#servers = specs.map(
       (spec) =>
         new McpServer(spec, {
           ...processOptions(spec, host),
           clientVersion,
-          ...withoutUndefined({ fetch }),
+          ...withoutUndefined({ fetch, ask }),
           onChange,
           tuning: { ...DEFAULT_TUNING, ...tuning },
         }),

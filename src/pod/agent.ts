@@ -1,5 +1,7 @@
-import type { Llm, Model } from '../llm/index.ts';
+import type { Cost, Llm, Model, Usage } from '../llm/index.ts';
 import type {
+  BackgroundCommands,
+  ClientServices,
   FileFacts,
   PermissionMode,
   HostToolContext,
@@ -9,9 +11,12 @@ import type {
   TodoStore,
   Tool,
 } from '../tools/index.ts';
+import type { Totals } from '../worker/index.ts';
+import type { Caller, Overrides, PodCommand, Receipt } from './command.ts';
 import type { Person } from './person.ts';
 import type { ModelChoice } from './session/index.ts';
-import type { PodSettings } from './settings.ts';
+import type { PodSettings, SettingsChange } from './settings.ts';
+import type { WatchItem } from './watch.ts';
 
 /**
  * The model, tools and policy that a pod runs with. The program creates it; a pod depends on no provider and no configuration.
@@ -41,7 +46,26 @@ export interface Agent {
   readonly interruptionNote?: (callId: string) => string | undefined;
   /** Stores a rule permanently. */
   readonly remember: (rule: Rule, person: Person) => Promise<void>;
+  /**
+   * Writes a title for a session; undefined if no model is available for it, or if the request failed. Never rejects.
+   */
+  readonly title?: (about: TitleSource, signal: AbortSignal) => Promise<WrittenTitle | undefined>;
   readonly close: () => Promise<void>;
+}
+
+/** What a title is written from. */
+export interface TitleSource {
+  /** The model of the session. */
+  readonly model: ModelChoice;
+  readonly prompt: string;
+  readonly answer: string;
+}
+
+export interface WrittenTitle {
+  /** Undefined if the answer contains no title. */
+  readonly title: string | undefined;
+  readonly usage: Usage | undefined;
+  readonly cost: Cost | undefined;
 }
 
 export interface ReadyModel {
@@ -49,13 +73,44 @@ export interface ReadyModel {
   readonly model: Model;
 }
 
+/** A pod that works for another one. */
+export interface ChildPod {
+  readonly id: string;
+  readonly handle: (command: PodCommand, caller: Caller) => Promise<Receipt>;
+  /** As `Pod.watch`. */
+  readonly watch: (from: {
+    readonly after: number;
+    readonly signal?: AbortSignal;
+  }) => AsyncIterable<WatchItem>;
+}
+
+export interface NewChild {
+  readonly settings: SettingsChange;
+  /** The run that the parent waits for. After a restart nothing waits for it, so it is cancelled and not continued. */
+  readonly awaitedRun: string;
+}
+
+/** How an agent runs child pods. */
+export interface Children {
+  /** Creates a child in the same directory. Its approvals are also requested from the parent. */
+  readonly spawn: (child: NewChild) => Promise<ChildPod>;
+  /** The overrides of the parent's current run, and its usage so far. */
+  readonly currentRun: () => { readonly overrides: Overrides; readonly used: Totals };
+}
+
 /** The directory that an agent works in, and the state that it shares with its pod. */
 export interface AgentContext {
   readonly podId: string;
   readonly cwd: string;
   readonly todos: TodoStore;
+  /** The background commands of the pod, for the context of tool calls. */
+  readonly background: BackgroundCommands;
   /** The pod's current settings, including its own MCP servers. */
   readonly settings: () => PodSettings;
+  /** What a connected client does for the tools. */
+  readonly client?: () => ClientServices | undefined;
+  /** Absent for a pod that is a child itself. */
+  readonly children?: Children;
 }
 
 export type OpenAgent = (context: AgentContext) => Promise<Agent>;

@@ -2,6 +2,7 @@ import { PolypodError, shape } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
 import { PERMISSION_MODES, TODO_STATUSES } from '../tools/index.ts';
 import { DEADLINE_FALLBACKS, DECISIONS, REMEMBER_OPTIONS } from './decision.ts';
+import { REWIND_PARTS } from './rewind-parts.ts';
 import { CLEARABLE, MODEL_CHOICE, PATH, SETTINGS_CHANGE, TIME } from './settings.ts';
 
 const text = shape.text();
@@ -116,9 +117,19 @@ const COMMAND = shape.tagged('type', {
   compact: shape.fields({}, { instructions: shape.anyText, mayGrow: shape.boolean }),
   /** Moves the leaf back to an entry, or with `root` to before the first. Later entries stay in the file. */
   branch: shape.fields({ entryId: text }, {}),
+  /**
+   * Returns files or the conversation, or both, to the point before a prompt, or undoes an earlier rewind. Files that
+   * somebody else changed since are skipped, except those in `overwrite`.
+   */
+  rewind: shape.fields(
+    { entryId: text },
+    { parts: shape.choice(REWIND_PARTS), overwrite: shape.listOf(PATH) },
+  ),
   /** A person's own shell command. It needs no approval, and the model receives its output unless it is private. */
   shell: shape.fields({ command: text }, { private: shape.boolean }),
   'abort-shell': shape.fields({}, { shellId: text }),
+  /** Ends a background command of the agent, or all of them. */
+  'end-background': shape.fields({}, { id: text }),
   'set-todos': shape.fields({ items: shape.listOf(TODO) }, {}),
   /** The result of a client's tool. */
   'tool-result': shape.fields(

@@ -4,6 +4,7 @@ import type { Rule, TodoItem, ToolOutput } from '../tools/index.ts';
 import type { RunEvent, Totals } from '../worker/index.ts';
 import type { Overrides, PodCommand } from './command.ts';
 import type { Numbered } from './feed/index.ts';
+import type { RewindParts } from './rewind-parts.ts';
 import type { PodSettings } from './settings.ts';
 
 export type PodState = 'idle' | 'running' | 'waiting' | 'paused';
@@ -14,6 +15,41 @@ export interface Branch {
   readonly from: string | null;
   readonly items: readonly Item[];
   readonly turn: number;
+}
+
+/** A version of a file. Without a hash, the file was too large to be saved. */
+export interface RecordedVersion {
+  /** SHA-256 of the content. */
+  readonly hash?: string;
+  readonly mode: number;
+}
+
+/** A change of one file. A missing version means that the file did not exist. */
+export interface FileChangeRecord {
+  /** Absolute, without links. */
+  readonly path: string;
+  readonly before?: RecordedVersion;
+  readonly after?: RecordedVersion;
+  /** The directories that were created for the file, outermost first. */
+  readonly directories?: readonly string[];
+  /** The call that changed the file; absent if a rewind did. */
+  readonly callId?: string;
+}
+
+/** What a rewind did with a file: `skipped` files were left as they were, for the reason given. */
+export interface RewoundFile {
+  readonly path: string;
+  readonly outcome: 'restored' | 'removed' | 'skipped';
+  readonly reason?: string;
+}
+
+export interface Rewound extends Partial<Origin> {
+  /** The prompt, or the rewind, that was undone. */
+  readonly target: string;
+  readonly parts: RewindParts;
+  /** The leaf before the conversation moved, or `root`; absent if it did not move. */
+  readonly from?: string;
+  readonly files: readonly RewoundFile[];
 }
 
 /** Who performed an action, and through which protocol. */
@@ -55,7 +91,13 @@ export type PodOwnEvent =
       readonly door?: string;
     }
   | { readonly type: 'todos'; readonly items: readonly TodoItem[] }
+  /** A model has written a title of the session. `totals` are those of the conversation, with this request. */
+  | { readonly type: 'title'; readonly title: string; readonly totals: Totals }
   | ({ readonly type: 'branched' } & Branch)
+  /** A file is about to change. Its previous version is saved. */
+  | ({ readonly type: 'file-change' } & FileChangeRecord)
+  /** Files or the conversation, or both, were returned to an earlier point. `branched` contains the conversation. */
+  | ({ readonly type: 'rewound' } & Rewound)
   | ({
       readonly type: 'shell-start';
       readonly shellId: string;
@@ -72,6 +114,13 @@ export type PodOwnEvent =
       readonly output: ToolOutput;
       readonly private: boolean;
     }
+  /** The call that starts a background command has its own events. */
+  | ({ readonly type: 'background-start' } & BackgroundCommandStart)
+  | ({
+      readonly type: 'background-end';
+      readonly id: string;
+      readonly command: string;
+    } & BackgroundCommandEnd)
   /** Asks the client that registered this tool to run it and to send `tool-result`. */
   | {
       readonly type: 'client-call';
@@ -111,6 +160,8 @@ export interface Approval {
   readonly callId?: string;
   /** The pod that makes the call, if it is a child. */
   readonly podId?: string;
+  /** What that pod was asked to do. */
+  readonly podName?: string;
   readonly tool: string;
   /** JSON text. */
   readonly arguments: string;
@@ -121,6 +172,26 @@ export interface Approval {
   readonly deadline?: string;
   /** What happens at the deadline. */
   readonly fallback?: DeadlineFallback;
+}
+
+/** A background command of the agent. */
+export interface BackgroundCommandStart {
+  readonly id: string;
+  /** In one line, for display. */
+  readonly command: string;
+  /** The call that started it. */
+  readonly callId: string;
+  readonly startedAt: string;
+}
+
+/** Marks the message that informs the model about the end of background commands. */
+export const BACKGROUND_NOTICE = 'background-notice';
+
+/** `ended`: Polypod ended it. `interrupted`: the process that hosted it was killed. */
+export interface BackgroundCommandEnd {
+  readonly status: 'done' | 'failed' | 'ended' | 'interrupted';
+  /** In a few words. */
+  readonly message: string;
 }
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';

@@ -1,8 +1,18 @@
 /** A live agent bound to one session: commands in, numbered events out. */
 export type { Person } from './person.ts';
 export type { OfferedModel } from './offered-model.ts';
-export type { Agent, OpenAgent, ReadyModel, AgentContext } from './agent.ts';
+export type {
+  Agent,
+  Children,
+  ChildPod,
+  OpenAgent,
+  ReadyModel,
+  AgentContext,
+  TitleSource,
+  WrittenTitle,
+} from './agent.ts';
 export type { DeadlinePolicy } from './live/approvals.ts';
+export type { Briefing } from './live/run/run-setup.ts';
 export type { ApprovalRow, Filter, ListOptions, Row, TaskRow } from './catalogue/index.ts';
 export {
   BASE64,
@@ -30,6 +40,7 @@ export { endRun } from './end-run.ts';
 export type {
   Approval,
   ApprovalStatus,
+  BackgroundCommandStart,
   Lane,
   Origin,
   PodEvent,
@@ -37,6 +48,7 @@ export type {
   PodFact,
   PodState,
   Queued,
+  RewoundFile,
   RunPurpose,
   Settlement,
 } from './event.ts';
@@ -70,6 +82,8 @@ export {
   type NewPod,
   type PodMove,
 } from './host/host-options.ts';
+export type { FilePreview, RewindPoint, RewindPoints } from './rewind/index.ts';
+export { REWIND_PARTS, type RewindParts } from './rewind-parts.ts';
 export type { WatchItem } from './watch.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
@@ -90,6 +104,8 @@ export {
   type SettingsChange,
   TOOL_NAME,
 } from './settings.ts';
+export type { SessionTitle } from './session-title.ts';
+export { childLabel, subagentAnnotations } from './subagent-label.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
 export { isWithinLimit, TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
 export type { BlockView, RunView, ShellView, ToolView } from './view/view.ts';
@@ -99,9 +115,18 @@ export type { TaskView } from './view/task-book.ts';
 export { type ItemOf, THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 export { NO_TOTALS } from '../worker/index.ts';
 export {
+  type ClientAnswer,
+  type ClientFiles,
+  type ClientRead,
+  type ClientServices,
+  type ClientWrite,
   PERMISSION_MODES,
   type PermissionMode,
   printedText,
+  type ClientQuestion,
   type Rule,
+  type RunInTerminal,
+  type TerminalCommand,
+  type TerminalEnd,
   TODO_STATUSES,
 } from '../tools/index.ts';

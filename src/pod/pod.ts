@@ -3,6 +3,7 @@ import { type Caller, type PodCommand, readCommand, type Receipt, type ValidComm
 import { type WatchFrom, type WatchItem, watchPod } from './watch.ts';
 import type { LivePod } from './live/live-pod.ts';
 import type { Briefing } from './live/run/run-setup.ts';
+import type { FilePreview, RewindPoints } from './rewind/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface WatchOptions extends WatchFrom {
@@ -51,6 +52,16 @@ export class Pod {
 
   snapshot(): Promise<Snapshot> {
     return this.#pods.use(this.id, (pod) => pod.snapshot());
+  }
+
+  /** The points that the conversation and its files can be returned to. */
+  rewindPoints(): Promise<RewindPoints> {
+    return this.#pods.use(this.id, (pod) => pod.rewinds.points());
+  }
+
+  /** The files that a rewind to the point before an entry would change. */
+  previewRewind(entryId: string): Promise<readonly FilePreview[]> {
+    return this.#pods.use(this.id, (pod) => pod.rewinds.preview(entryId));
   }
 
   /** Rejects with the next step if the selected model is unavailable. */

@@ -6,6 +6,7 @@ import type { TrashedSession } from './host/trash.ts';
 
 export type { Row } from './catalogue/row.ts';
 export { found as searched } from './catalogue/search.ts';
+export { childLabel } from './subagent-label.ts';
 export { Layout } from './host/layout.ts';
 export type { TrashedSession } from './host/trash.ts';
 export type { Defect, Note, RepairReport } from './repair/index.ts';

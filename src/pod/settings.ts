@@ -1,4 +1,4 @@
-import { isPrintableLine, type JsonObject, shape } from '../base/index.ts';
+import { isPrintableLine, type JsonObject, shape, withoutUndefined } from '../base/index.ts';
 import { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 import { type PermissionMode, type Rule, PERMISSION_MODES, RULE_ACTIONS } from '../tools/index.ts';
 import type { InboxModes } from '../worker/index.ts';
@@ -46,6 +46,8 @@ export interface PodSettings {
   readonly delivery: InboxModes;
   readonly autoCompaction: boolean;
   readonly autoRetry: boolean;
+  /** Whether a model writes a title after the first run, if the session has no name; by default no. */
+  readonly autoTitle?: boolean;
   readonly name?: string;
   readonly archived: boolean;
   /** Replaces the agent's system prompt. */
@@ -83,7 +85,13 @@ const DELIVERY = ['one-at-a-time', 'all'] as const;
 
 export const RULE: shape.Shape<Rule> = shape.fields(
   { action: shape.choice(RULE_ACTIONS) },
-  { tool: shape.text(), command: shape.text(), exact: shape.boolean, path: shape.text() },
+  {
+    tool: shape.text(),
+    command: shape.text(),
+    exact: shape.boolean,
+    path: shape.text(),
+    host: shape.text(),
+  },
 );
 
 /** What providers accept as a tool name. */
@@ -146,6 +154,7 @@ const SETTINGS = {
   ),
   autoCompaction: shape.boolean,
   autoRetry: shape.boolean,
+  autoTitle: shape.boolean,
   archived: shape.boolean,
   system: shape.anyText,
   appendSystem: shape.anyText,
@@ -208,4 +217,18 @@ export function changed(
   const kept = Object.fromEntries(Object.entries(settings).filter(([key]) => !gone.includes(key)));
   const delivery = { ...settings.delivery, ...change.delivery };
   return { ...DEFAULT_SETTINGS, ...kept, ...change, delivery };
+}
+
+/** The settings of a child pod with the current permissions of its parent. Rules that were added in the child stay. */
+export function withPermissionsOf(child: PodSettings, parent: PodSettings): PodSettings {
+  const { mode, skipPermissionsUntil, skipPermissionsForMs, acceptEdits } = parent;
+  const known = new Set(child.rules.map((rule) => JSON.stringify(rule)));
+  const added = parent.rules.filter((rule) => !known.has(JSON.stringify(rule)));
+  const { mode: _, skipPermissionsUntil: _until, skipPermissionsForMs: _forMs, ...rest } = child;
+  return {
+    ...rest,
+    acceptEdits,
+    rules: [...added, ...child.rules],
+    ...withoutUndefined({ mode, skipPermissionsUntil, skipPermissionsForMs }),
+  };
 }

@@ -2,9 +2,10 @@ import { withoutUndefined } from '../base/index.ts';
 import type { Item } from '../llm/index.ts';
 import type { TodoItem } from '../tools/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
-import type { Approval, PodState, Queued, RunPurpose } from './event.ts';
+import type { Approval, BackgroundCommandStart, PodState, Queued, RunPurpose } from './event.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
+import type { SessionTitle } from './session-title.ts';
 import type { CallDiff } from './view/recent-diffs.ts';
 import type { BlockView, PodView, RunView, ShellView, ToolView } from './view/view.ts';
 
@@ -16,6 +17,8 @@ export interface Snapshot {
   readonly createdAt: string;
   readonly state: PodState;
   readonly settings: PodSettings;
+  /** What the session is about, if it was prompted. */
+  readonly title?: SessionTitle;
   readonly model: ModelChoice;
   readonly items: readonly Item[];
   /** The parent of the next entry. */
@@ -27,6 +30,8 @@ export interface Snapshot {
   readonly blocks: readonly BlockView[];
   readonly tools: readonly ToolView[];
   readonly shells: readonly ShellView[];
+  /** The background commands that run, if any. */
+  readonly background?: readonly BackgroundCommandStart[];
   readonly approvals: readonly Approval[];
   /** The calls that were denied, if any. */
   readonly denied?: readonly string[];
@@ -49,19 +54,21 @@ export function snapshotOf(
   view: PodView,
   rest: Pick<Snapshot, 'seq' | 'id' | 'cwd' | 'createdAt' | 'model' | 'leafId' | 'stats'>,
 ): Snapshot {
-  const { state, settings, items, run, lastRun, turn, queue, todos, compacting } = view;
+  const { state, settings, title, items, run, lastRun, turn, queue, todos, compacting } = view;
   const denied = deniedIn(view);
+  const background = [...view.background.values()].filter(({ end }) => end === undefined);
   const diffs = view.diffs.of(items);
   return {
     ...rest,
     state,
     settings,
     items: [...items],
-    ...withoutUndefined({ run, lastRun }),
+    ...withoutUndefined({ title, run, lastRun }),
     turn,
     blocks: view.blocks(),
     tools: [...view.tools.values()],
     shells: [...view.shells.values()],
+    ...(background.length > 0 && { background }),
     approvals: view.approvals.pending(),
     ...(denied.length > 0 && { denied }),
     ...(diffs.length > 0 && { diffs }),

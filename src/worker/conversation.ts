@@ -1,9 +1,10 @@
 import type { Cost, Item, Usage } from '../llm/index.ts';
+import type { ModelUse } from '../tools/index.ts';
 import type { Totals } from './event.ts';
 import { estimateTokens } from './tokens.ts';
 import type { JudgedCall, CallOutcome } from './decide-call.ts';
 import { abandonedResult } from './tool-batch.ts';
-import { countCalls, countTurn, NO_TOTALS, addTotals } from './totals.ts';
+import { countCalls, countTurn, NO_TOTALS, addTotals, withUse } from './totals.ts';
 
 /** A measured context size in tokens, and the number of items at that time. */
 export interface ContextMeasurement {
@@ -87,10 +88,20 @@ export class Conversation {
     this.#totals = countCalls(this.#totals, results.length);
   }
 
+  /** Adds what a call used of models. */
+  addUse(used: ModelUse): void {
+    this.#totals = withUse(this.#totals, used);
+  }
+
   /** Replaces the items after a compaction and adds its usage to the totals. */
   replace(items: readonly Item[], usage: Usage | undefined, cost: Cost | undefined): void {
     if (items !== this.#items) this.#measured = NOT_MEASURED;
     this.#items = items;
+    this.count(usage, cost);
+  }
+
+  /** Adds the usage of a request that is not a turn. */
+  count(usage: Usage | undefined, cost: Cost | undefined): void {
     if (usage) this.#totals = addTotals(this.#totals, { ...countTurn(NO_TOTALS, usage, cost), turns: 0 });
   }
 

@@ -57,8 +57,8 @@ export type WorkerEvent =
       readonly totals: Totals;
     };
 
-/** `shell` is a command that the user ran. */
-export type InputOrigin = 'prompt' | 'steer' | 'follow-up' | 'continuation' | 'shell';
+/** `shell` is a command that the user ran; a `notice` reports what happened meanwhile. */
+export type InputOrigin = 'prompt' | 'steer' | 'follow-up' | 'continuation' | 'shell' | 'notice';
 
 export type AnswerOutcome = 'completed' | 'cancelled' | 'failed';
 

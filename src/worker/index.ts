@@ -40,7 +40,7 @@ export {
 export { DEFAULT_PRUNE, type PrunePolicy } from './prune.ts';
 export type { TurnSettings } from './settings.ts';
 export { type SystemPromptInput, systemPrompt } from './system-prompt.ts';
-export { NO_TOTALS, addTotals } from './totals.ts';
+export { NO_TOTALS, addTotals, subtractTotals, withUse } from './totals.ts';
 export { estimateTokens } from './tokens.ts';
 export type { RunBounds } from './run-bounds.ts';
 export { Worker, type WorkerOptions, type WorkerPolicies } from './worker.ts';

@@ -90,7 +90,7 @@ export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): App
 export async function judgeChangedCall(
   { policy, fileFacts }: Pick<PolicyApproval, 'policy' | 'fileFacts'>,
   tool: string,
-  changed: PreparedCall | InvalidCall,
+  changed: Pick<PreparedCall, 'access'> | InvalidCall,
 ): Promise<ChangedCallVerdict> {
   if ('invalid' in changed) return { refused: changed.invalid };
   const judged = await examinedCall(tool, changed, fileFacts);
@@ -102,7 +102,7 @@ export async function judgeChangedCall(
 
 async function examinedCall(
   tool: string,
-  { access }: PreparedCall,
+  { access }: Pick<PreparedCall, 'access'>,
   fileFacts: FileFacts,
 ): Promise<ExaminedCall> {
   return { tool, access: await examine(access, fileFacts) };

@@ -1,6 +1,12 @@
 import { derivedAbort, messageOf, onAbort } from '../base/index.ts';
 import { type Content, type Item, textContent } from '../llm/index.ts';
-import { errorOutput, type HostToolContext, type ToolOutput, type ToolContext } from '../tools/index.ts';
+import {
+  errorOutput,
+  type HostToolContext,
+  type ModelUse,
+  type ToolOutput,
+  type ToolContext,
+} from '../tools/index.ts';
 import {
   type JudgedCall,
   type CallDecision,
@@ -48,6 +54,8 @@ export interface ToolBatchContext extends DecisionContext {
   /** Aborts when the process ends: running calls are stopped, pending approvals stay open. */
   readonly halt: AbortSignal;
   readonly emit: (events: readonly RunEvent[]) => void;
+  /** Adds what a call used of models to the totals. */
+  readonly addUse: (used: ModelUse) => void;
 }
 
 /**
@@ -262,6 +270,7 @@ async function outputOrTimeout(
 
 function finish(batch: ToolBatch, line: CallLine, finished: CallOutcome, context: ToolBatchContext): void {
   batch.finished.set(line.callId, finished);
+  if (finished.output.used !== undefined) context.addUse(finished.output.used);
   context.emit([{ type: 'tool-end', callId: line.callId, name: line.name, ...finished }]);
 }
 

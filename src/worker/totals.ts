@@ -1,4 +1,6 @@
+import { withoutUndefined } from '../base/index.ts';
 import type { Cost, Usage } from '../llm/index.ts';
+import type { ModelUse } from '../tools/index.ts';
 import type { Totals } from './event.ts';
 
 export const NO_TOTALS: Totals = {
@@ -39,6 +41,11 @@ export function addTotals(a: Totals, b: Totals): Totals {
     cost: undefined,
   };
   return a.cost === undefined || b.cost === undefined ? counted : { ...counted, cost: a.cost + b.cost };
+}
+
+/** Adds what a call used of models. Its turns and calls are not those of this conversation. */
+export function withUse(totals: Totals, { cost, ...used }: ModelUse): Totals {
+  return addTotals(totals, { turns: 0, toolCalls: 0, ...used, ...withoutUndefined({ cost }) });
 }
 
 /** The usage between two points in time. */

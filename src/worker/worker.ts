@@ -1,12 +1,15 @@
 import { derivedAbort, type PolypodError, WrongStateError, withoutUndefined } from '../base/index.ts';
 import {
   type Content,
+  type Cost,
   costOf,
   DEFAULT_RETRY,
   type Item,
   type Model,
   type RetryPolicy,
   type StopReason,
+  textContent,
+  type Usage,
 } from '../llm/index.ts';
 import { TextBlockCollector, Timeline, ToolCallCollector } from '../timeline/index.ts';
 import type { HostToolContext } from '../tools/index.ts';
@@ -66,6 +69,8 @@ export interface WorkerOptions {
   /** Called before every turn, like `policies`. */
   readonly bounds?: () => Partial<RunBounds>;
   readonly policies?: () => Partial<WorkerPolicies>;
+  /** Called before every request: what happened meanwhile, for the model. It is not called again about the same. */
+  readonly notices?: () => readonly string[];
   /** Waits between attempts. Replaceable for tests, and for users who cut the wait short. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<'waited' | 'given-up'>;
   readonly random?: () => number;
@@ -131,6 +136,11 @@ export class Worker {
 
   get totals(): Totals {
     return this.#conversation.totals;
+  }
+
+  /** Adds the usage of a request that is not part of the conversation to the totals. */
+  count(usage: Usage | undefined, cost: Cost | undefined): void {
+    this.#conversation.count(usage, cost);
   }
 
   get running(): boolean {
@@ -238,6 +248,7 @@ export class Worker {
       if (this.#isPauseRequested) return { status: 'paused', callIds: [] };
       await this.#compactIfFull(signal);
       if (signal.aborted) return { status: 'cancelled' };
+      this.#addNotices();
 
       const answer = await this.#answer(signal);
       if (answer.outcome === 'completed' && this.#conversation.openCalls().length > 0) continue;
@@ -330,6 +341,7 @@ export class Worker {
       isPausing: () => this.#isPauseRequested,
       halt: this.#halt.signal,
       emit: this.#emit,
+      addUse: (used) => this.#conversation.addUse(used),
     };
   }
 
@@ -387,6 +399,14 @@ export class Worker {
     const item: Item = { type: 'message', role: 'user', content };
     this.#conversation.addPrompt(item);
     this.#emit([{ type: 'input', origin, item }]);
+  }
+
+  #addNotices(): void {
+    const notices = this.#options.notices?.() ?? [];
+    if (notices.length === 0) return;
+    const item: Item = { type: 'message', role: 'user', content: textContent(notices.join('\n')) };
+    this.#conversation.add(item);
+    this.#emit([{ type: 'input', origin: 'notice', item }]);
   }
 
   #abandonCalls(): void {

@@ -26,3 +26,22 @@ it('branching to an entry that a compaction kept loads its full history, also af
   expect((await again.snapshot()).items).toEqual(before.items);
   expect((await again.snapshot()).turn).toBe(before.turn);
 });
+
+it('branching and rewinding restore the to-do list of the point, and undoing that restores the later one', async () => {
+  const { host, cwd } = await hostFixture(() => ({ parts: [{ text: 'Fine.' }] }));
+  const pod = await host.create({ cwd });
+  const first = { content: 'one', status: 'pending' } as const;
+  await pod.handle({ type: 'set-todos', items: [first] }, ADA);
+  await pod.handle(promptCommand('one'), ADA);
+  await idleSnapshot(pod);
+  const later = [{ ...first, status: 'completed' }] as const;
+  await pod.handle({ type: 'set-todos', items: later }, ADA);
+  const { points } = await pod.rewindPoints();
+  await pod.handle({ type: 'rewind', entryId: points[0]?.entryId ?? '' }, ADA);
+  expect((await pod.snapshot()).todos).toEqual([first]);
+  const { redo } = await pod.rewindPoints();
+  await pod.handle({ type: 'rewind', entryId: redo?.entryId ?? '' }, ADA);
+  expect((await pod.snapshot()).todos).toEqual(later);
+  await pod.handle({ type: 'branch', entryId: 'root' }, ADA);
+  expect((await pod.snapshot()).todos).toEqual([]);
+});

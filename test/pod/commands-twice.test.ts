@@ -121,6 +121,15 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
     },
     effect: is('branched'),
   },
+  rewind: {
+    set: async ({ pod, listener }) => {
+      await pod.handle(promptCommand('hello'));
+      await listener.waitFor((event) => event.type === 'state' && event.state === 'idle');
+      const { points } = await pod.rewindPoints();
+      return { type: 'rewind', entryId: points[0]?.entryId ?? '' };
+    },
+    effect: is('rewound'),
+  },
   shell: { set: async () => ({ type: 'shell', command: 'echo ran >> ran' }), effect: is('shell-start') },
   'abort-shell': {
     set: async ({ pod, listener }) => {
@@ -129,6 +138,15 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
       return { type: 'abort-shell' };
     },
     effect: commanded('abort-shell'),
+  },
+  'end-background': {
+    set: async ({ pod, listener }) => {
+      await pod.handle({ type: 'configure', set: { mode: 'full-access' } });
+      await pod.handle(promptCommand('call bash {"command":"sleep 600","background":true}'));
+      await listener.waitForType('background-start');
+      return { type: 'end-background' };
+    },
+    effect: commanded('end-background'),
   },
   'set-todos': {
     set: async () => ({ type: 'set-todos', items: [{ content: 'a', status: 'pending' }] }),

@@ -15,7 +15,14 @@ import {
   type WatchItem,
 } from '../../src/pod/index.ts';
 import { type Script, type Sim, startSim } from '../../src/sim/index.ts';
-import { builtinTools, fileFacts, scopeFrom, type Tool, todoTool } from '../../src/tools/index.ts';
+import {
+  builtinTools,
+  DEFAULT_BACKGROUND_LIMITS,
+  fileFacts,
+  scopeFrom,
+  type Tool,
+  todoTool,
+} from '../../src/tools/index.ts';
 
 export const ADA: Caller = { by: 'ada', door: 'test' };
 export const BOB: Caller = { by: 'bob', door: 'other' };
@@ -49,7 +56,7 @@ export function agentsOn(
   { tools = [], contextWindow = MODEL.contextWindow, toolsProblem, ...rest }: AgentOverrides = {},
 ): OpenAgent {
   const account = { name: 'sim', api: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
-  return async ({ cwd, todos }) => ({
+  return async ({ cwd, todos, background }) => ({
     defaultModel: { provider: 'sim', modelId: 'sim' },
     model: async ({ modelId }) => ({
       llm: connect(providerNamed('anthropic'), account),
@@ -65,7 +72,12 @@ export function agentsOn(
     sandboxed: false,
     fileFacts,
     scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
-    toolContext: () => ({ env: { PATH: process.env.PATH ?? '' }, scratch: cwd, sandbox: undefined }),
+    toolContext: () => ({
+      env: { PATH: process.env.PATH ?? '' },
+      scratch: cwd,
+      sandbox: undefined,
+      background: { commands: background, limits: DEFAULT_BACKGROUND_LIMITS },
+    }),
     remember: async () => {},
     close: async () => {},
     ...rest,

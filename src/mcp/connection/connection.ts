@@ -1,6 +1,7 @@
 import type { Env, JsonObject } from '../../base/index.ts';
 import { oneLine } from '../shorten.ts';
 import { answerFailure, type McpFailure } from './failure.ts';
+import { type AskUser, answerQuestions, QUESTIONS } from './elicitation.ts';
 import { connectHttp } from './http.ts';
 import type { McpLink, McpLinkOptions } from './link.ts';
 import { loadSdk } from './sdk.ts';
@@ -13,6 +14,7 @@ export interface ConnectionOptions extends McpLinkOptions {
   /** The complete environment and the working directory of a started server. */
   readonly env: Env;
   readonly cwd: string;
+  readonly ask?: AskUser;
   readonly onToolsChanged: () => void;
 }
 
@@ -60,7 +62,14 @@ async function connectServer(
   options: ConnectionOptions,
 ): ReturnType<typeof connectHttp> {
   const sdk = await loadSdk();
-  const newClient = () => new sdk.Client({ name: 'polypod', version: options.clientVersion });
+  const { clientVersion: version, ask } = options;
+  const newClient = () => {
+    // Servers offer more tools to a client whose user can be asked.
+    if (ask?.() === undefined) return new sdk.Client({ name: 'polypod', version });
+    const client = new sdk.Client({ name: 'polypod', version }, { capabilities: QUESTIONS });
+    answerQuestions(client, spec.name, ask);
+    return client;
+  };
   if (spec.transport === 'http') return connectHttp(sdk, newClient, spec, options);
   const { command, args } = spec;
   return connectStdio(sdk, newClient(), { command, args, cwd: options.cwd, env: options.env }, options);

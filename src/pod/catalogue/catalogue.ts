@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { acquireLock, type Files, type Lock, realFiles } from '../../store/index.ts';
 import { CatalogueFile } from './catalogue-file.ts';
@@ -34,6 +34,8 @@ export class Catalogue {
   /** Serializes reads and writes. */
   #turn: Promise<unknown> = Promise.resolve();
   #isWriteDue = false;
+  /** The write of changes that are not urgent. */
+  #laterWrite: NodeJS.Timeout | undefined;
   #hasFailed = false;
   #isClosed = false;
   readonly #closing = new AbortController();
@@ -103,9 +105,12 @@ export class Catalogue {
       .toSorted((one, other) => (one.approval.requestedAt < other.approval.requestedAt ? -1 : 1));
   }
 
-  /** Takes effect immediately. All changes of one event loop turn are written together. */
-  put(row: Row): void {
-    this.#change({ id: row.id, row, copied: false });
+  /**
+   * Takes effect immediately. All changes of one event loop turn are written together; those that are not `urgent` wait up to
+   * 50 ms for others.
+   */
+  put(row: Row, urgent = true): void {
+    this.#change({ id: row.id, row, copied: false }, urgent);
   }
 
   remove(id: string): void {
@@ -155,10 +160,14 @@ export class Catalogue {
     this.#file = undefined;
   }
 
-  #change(change: RowChange): void {
+  #change(change: RowChange, urgent = true): void {
     this.#table.apply(change);
     this.#pending.set(change.id, change);
     if (this.#isWriteDue || this.#isClosed) return;
+    if (!urgent) {
+      this.#laterWrite ??= setTimeout(() => void this.#write(), WRITE_WITHIN_MS);
+      return;
+    }
     this.#isWriteDue = true;
     // Runs after all socket and file callbacks of this turn, so that one write contains all their changes.
     setImmediate(() => void this.#write());
@@ -166,6 +175,8 @@ export class Catalogue {
 
   /** Never rejects. */
   #write(): Promise<void> {
+    clearTimeout(this.#laterWrite);
+    this.#laterWrite = undefined;
     return this.#inTurn(async () => {
       this.#isWriteDue = false;
       await this.#writePending();
@@ -210,7 +221,7 @@ export class Catalogue {
   /** A removal of the whole data directory may still be in progress, and may end this program next. */
   async #waitForRemoval(): Promise<void> {
     const { signal } = this.#closing;
-    await setTimeout(REMOVAL_MS, undefined, { signal, ref: false }).catch(() => {});
+    await delay(REMOVAL_MS, undefined, { signal, ref: false }).catch(() => {});
     if (signal.aborted) throw REMOVED;
   }
 
@@ -288,7 +299,7 @@ export class Catalogue {
     for (let attempts = 0; attempts < LOCK_ATTEMPTS; attempts += 1) {
       const lock = this.#lock();
       if (lock !== undefined) return lock;
-      await setTimeout(LOCK_PAUSE_MS);
+      await delay(LOCK_PAUSE_MS);
     }
     return acquireLock(this.#path, { files: this.#files });
   }
@@ -310,6 +321,7 @@ function birthOf({ createdAt, id }: Row): ListCursor {
   return { updatedAt: createdAt, id };
 }
 
+const WRITE_WITHIN_MS = 50;
 const REMOVAL_MS = 300;
 /** Not reported: the file to write to no longer exists. */
 const REMOVED = new PolypodError('not-found', 'the catalogue was removed while it was being closed');

@@ -6,6 +6,8 @@ export interface Filter {
   readonly state?: RowState;
   readonly archived?: boolean;
   readonly parentId?: string;
+  /** Whether the session works for its parent. */
+  readonly spawned?: boolean;
   readonly limit?: number;
 }
 
@@ -30,12 +32,13 @@ export function pageOfRows(rows: readonly Row[], { before, limit, ...filter }: L
   return found.slice(0, limit);
 }
 
-export function isWanted(row: Row, { cwd, state, archived, parentId }: Filter): boolean {
+export function isWanted(row: Row, { cwd, state, archived, parentId, spawned }: Filter): boolean {
   return (
     (cwd === undefined || row.cwd === cwd) &&
     (state === undefined || row.state === state) &&
     (archived === undefined || row.archived === archived) &&
-    (parentId === undefined || row.parentId === parentId)
+    (parentId === undefined || row.parentId === parentId) &&
+    (spawned === undefined || (row.spawned ?? false) === spawned)
   );
 }
 

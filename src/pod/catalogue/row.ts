@@ -20,6 +20,7 @@ export interface ApprovalRow {
   readonly callId?: string;
   /** The pod that makes the call, if it is a child of this session's pod. */
   readonly podId?: string;
+  readonly podName?: string;
   /** JSON text. Absent if it is too long for a row, and in rows of earlier versions. */
   readonly arguments?: string;
   readonly reason?: string;
@@ -60,6 +61,8 @@ export interface Row {
   /** The session file: absolute, or relative to the data directory. */
   readonly file: string;
   readonly name?: string;
+  /** The title that a model has written. */
+  readonly title?: string;
   readonly cwd: string;
   readonly parentId?: string;
   /** Whether the session works for its parent; otherwise it is a fork. */
@@ -112,6 +115,7 @@ const APPROVAL = {
   runId: optional(text),
   callId: optional(text),
   podId: optional(text),
+  podName: optional(text),
   arguments: optional(text),
   reason: optional(text),
 };
@@ -154,6 +158,7 @@ export const isRow: Check<Row> = record<Row>({
   id: text,
   file: text,
   name: optional(text),
+  title: optional(text),
   cwd: text,
   parentId: optional(text),
   spawned: optional(flag),

@@ -14,9 +14,17 @@ export function found(rows: readonly Row[], text: string, { limit, ...filter }: 
   return ranked.flat().slice(0, limit);
 }
 
-function wordsIn({ name = '', firstPrompt = '', lastText = '', cwd, id, model = '' }: Row): string {
+function wordsIn({
+  name = '',
+  title = '',
+  firstPrompt = '',
+  lastText = '',
+  cwd,
+  id,
+  model = '',
+}: Row): string {
   // A word contains no newline, so it cannot match across two fields.
-  return folded([name, firstPrompt, lastText, cwd, id, model].join('\n'));
+  return folded([name, title, firstPrompt, lastText, cwd, id, model].join('\n'));
 }
 
 function rankOf({ name = '', id }: Row, whole: string, words: readonly string[]): 0 | 1 | 2 {

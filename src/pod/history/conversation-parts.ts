@@ -1,3 +1,4 @@
+import { numberOf, withoutUndefined } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
 import type { ApprovalStatus } from '../event.ts';
 import {
@@ -21,6 +22,8 @@ export interface ConversationItem {
   readonly item: Item | ConversationSummary;
   /** ISO 8601. */
   readonly at: string;
+  /** The number of the event that recorded it; absent in files of other programs. */
+  readonly seq?: number;
   /** Whether it is a call with a result. */
   readonly isCompleted: boolean;
   /** The approval of a call. */
@@ -57,9 +60,10 @@ function bySession(
 function itemsIn(entries: readonly Entry[]): readonly ConversationItem[] {
   const collector = new ItemCollector();
   for (const entry of entries) collector.take(entry);
-  return collector.items.map(({ item, at, isCompleted, approval }) => ({
+  return collector.items.map(({ item, at, seq, isCompleted, approval }) => ({
     item,
     at,
+    ...withoutUndefined({ seq }),
     isCompleted,
     ...(approval && { approval: { approvalId: approval.approvalId, status: approval.status } }),
   }));
@@ -68,6 +72,7 @@ function itemsIn(entries: readonly Entry[]): readonly ConversationItem[] {
 interface CollectedItem {
   readonly item: ConversationItem['item'];
   readonly at: string;
+  readonly seq: number | undefined;
   isCompleted: boolean;
   approval: CollectedApproval | undefined;
 }
@@ -90,12 +95,12 @@ class ItemCollector {
   #early: CollectedApproval[] = [];
 
   take(entry: Entry): void {
-    const { timestamp: at } = entry;
-    if (entry.type === 'message') for (const item of shownItems(entry.message)) this.#add(item, at);
-    if (entry.type === 'compaction') this.#add({ type: 'summary', text: entry.summary }, at);
+    const recorded = { at: entry.timestamp, seq: numberOf(entry.extras?.seq) };
+    if (entry.type === 'message') for (const item of shownItems(entry.message)) this.#add(item, recorded);
+    if (entry.type === 'compaction') this.#add({ type: 'summary', text: entry.summary }, recorded);
     const ended = TOOL_END.in(entry);
     if (ended !== undefined)
-      for (const item of itemsOf({ role: 'toolResult', ...ended.message })) this.#add(item, at);
+      for (const item of itemsOf({ role: 'toolResult', ...ended.message })) this.#add(item, recorded);
     const request = APPROVAL_REQUEST.in(entry);
     // An approval with a pod id belongs to a call of that child.
     if (request !== undefined && request.podId === undefined) this.#ask(request);
@@ -104,9 +109,9 @@ class ItemCollector {
     if (approval !== undefined && response !== undefined) approval.status = response.status;
   }
 
-  #add(item: ConversationItem['item'], at: string): void {
+  #add(item: ConversationItem['item'], recorded: Pick<CollectedItem, 'at' | 'seq'>): void {
     if (item.type === 'tool-result' && !this.#complete(item.callId)) return;
-    const collected: CollectedItem = { item, at, isCompleted: false, approval: undefined };
+    const collected: CollectedItem = { item, ...recorded, isCompleted: false, approval: undefined };
     this.items.push(collected);
     if (item.type !== 'tool-call') return;
     this.#open.set(item.callId, collected);

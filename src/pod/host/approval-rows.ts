@@ -35,14 +35,14 @@ function isShort(row: SettledApprovalRow): boolean {
 }
 
 function approvalRow(approval: Approval): ApprovalRow {
-  const { approvalId, tool, title, requestedAt, deadline, runId, callId, podId, reason } = approval;
+  const { approvalId, tool, title, requestedAt, deadline, runId, callId, podId, podName, reason } = approval;
   const isLong = approval.arguments.length > LONGEST_ARGUMENTS;
   return {
     approvalId,
     tool,
     title,
     requestedAt,
-    ...withoutUndefined({ deadline, runId, callId, podId }),
+    ...withoutUndefined({ deadline, runId, callId, podId, podName }),
     ...(isLong ? {} : { arguments: approval.arguments }),
     reason,
   };

@@ -58,6 +58,12 @@ export interface NewPod {
   readonly lazy?: boolean;
 }
 
+/** A pod that works for another one. */
+export interface SpawnedPod extends Omit<NewPod, 'parentId'> {
+  /** The run that the parent waits for. It is cancelled, not continued, after a restart. */
+  readonly awaitedRun?: string;
+}
+
 export interface Fork {
   /** The last entry to copy, or `root` for none; by default the leaf. */
   readonly entryId?: string;

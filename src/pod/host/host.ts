@@ -10,7 +10,9 @@ import {
   type HostOptions,
   type NewPod,
   type PodMove,
+  type SpawnedPod,
 } from './host-options.ts';
+import { OfferedServices } from './client-services.ts';
 import { HostApprovals } from './host-approvals.ts';
 import { Layout } from './layout.ts';
 import { LivePod } from '../live/live-pod.ts';
@@ -38,6 +40,8 @@ export class Host {
   readonly approvals: HostApprovals;
   /** Reads recorded history. */
   readonly history: SessionHistory;
+  /** What connected clients do for the tools of pods. */
+  readonly clientServices = new OfferedServices();
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
@@ -129,7 +133,7 @@ export class Host {
   }
 
   /** Creates a pod that works for another one. Its approvals are also requested from the parent. */
-  async spawn(parentId: string, child: Omit<NewPod, 'parentId'>): Promise<Pod> {
+  async spawn(parentId: string, child: SpawnedPod): Promise<Pod> {
     return this.#newSessions.spawn(parentId, child);
   }
 
@@ -174,7 +178,7 @@ export class Host {
     await this.#podCache.close(id);
   }
 
-  /** Moves a session to the trash, where it stays for 30 days. */
+  /** Moves a session to the trash, where it stays for 30 days, with the sessions that work for it: lists do not show them alone. */
   async delete(id: string): Promise<void> {
     this.pod(id);
     this.#removing.add(id);
@@ -189,6 +193,8 @@ export class Host {
     } finally {
       this.#removing.delete(id);
     }
+    const children = this.#catalogue.list().filter(({ parentId, spawned }) => parentId === id && spawned);
+    for (const child of children) await this.delete(child.id);
   }
 
   /** Opens pods that a crash interrupted, which records the interruption, and pods with queued prompts. */
@@ -245,6 +251,7 @@ export class Host {
       file: this.fileOf(id),
       ...(fresh && { header: fresh.header, settings: fresh.settings }),
       feedDirectory: this.#layout.feed(id),
+      savedFilesDirectory: this.#layout.savedFilesOf(id),
       files,
       durability,
       openAgent: agents,
@@ -255,6 +262,7 @@ export class Host {
       callbacks: this.#callbacks,
     });
     this.#childPods.compare(pod);
+    await this.#childPods.endOrphanedRun(pod);
     return pod;
   }
 
@@ -270,11 +278,17 @@ export class Host {
       });
     },
     audit: (event) => this.#options.audit(event),
+    spawn: (parentId, child) => this.spawn(parentId, child),
     refuseStart: (overrides) => this.#options.refuseStart(overrides),
+    clientServices: (podId) => {
+      const { spawned = false, parentId } = this.#catalogue.get(podId) ?? {};
+      return this.clientServices.find(podId, spawned ? parentId : undefined);
+    },
     changed: (pod, by) => this.#changed(pod, by),
     asked: (pod, approval) => this.#childPods.asked(pod, approval),
     settled: (pod, approvalId, how) => this.#childPods.settled(pod, approvalId, how),
     decideForChild: (podId, command, caller) => this.#childPods.decide(podId, command, caller),
+    fileWrite: (pod, write, callId) => this.#childPods.fileWrite(pod, write, callId),
     gone: async (pod, error) => {
       if (error !== undefined) {
         this.#options.onFailure(error, pod.id);
@@ -297,6 +311,7 @@ export class Host {
     }
     const change = this.sessions.update(pod, by);
     this.#podCache.settle(id);
+    if (by === 'settings') this.#childPods.inheritPermissions(pod);
     this.sessions.notify(change);
     // It may wait for a person now.
     for (const look of this.#onQuieter) look();
@@ -307,9 +322,10 @@ export class Host {
   }
 }
 
-/** Whether a run was active, or something is due. */
-function isUnfinished({ state, lastRun, queued, approvals }: Row): boolean {
+/** Whether a run was active, or something is due. A child may wait for an approval although nothing waits for the child. */
+function isUnfinished({ state, lastRun, queued, approvals, spawned = false }: Row): boolean {
   // The run is recorded before the state changes, and the process may have ended in between.
   const isRunning = state === 'running' || (state === 'idle' && lastRun?.status === 'running');
-  return isRunning || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
+  const isOrphan = spawned && (state === 'waiting' || state === 'paused');
+  return isRunning || isOrphan || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
 }

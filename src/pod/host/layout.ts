@@ -20,6 +20,11 @@ export class Layout {
     return join(this.directory, 'feeds');
   }
 
+  /** Versions of files that agents have changed. */
+  get savedFiles(): string {
+    return join(this.directory, 'saved-files');
+  }
+
   get trash(): string {
     return join(this.directory, 'trash');
   }
@@ -30,6 +35,10 @@ export class Layout {
 
   feed(id: string): string {
     return join(this.feeds, id);
+  }
+
+  savedFilesOf(id: string): string {
+    return join(this.savedFiles, id);
   }
 
   /** The path as stored in the catalogue: relative inside the directory, so that the directory can be moved. */

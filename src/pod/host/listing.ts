@@ -33,6 +33,9 @@ export function rowOf(
   const parentId = stringOf(header.extras?.parentSessionId);
   const firstPrompt = before?.firstPrompt ?? shortened(view.items.find(isFrom('user')));
   const lastText = shortened(view.items.findLast(isFrom('assistant'))) ?? before?.lastText;
+  // A title from a prompt is a part of the first prompt, which the row has; but that of a fork is a prompt of its parent.
+  const isFork = parentId !== '' && header.extras?.spawned !== true;
+  const title = isFork || view.title?.source === 'model' ? view.title?.text : undefined;
   const key = before?.key ?? stringOf(header.extras?.key);
   return {
     id: header.id,
@@ -46,7 +49,7 @@ export function rowOf(
     ...approvalRows(view.approvals, before?.settled),
     queued: view.queue.length,
     tasks: tasksOf(view, before, now),
-    ...withoutUndefined({ name }),
+    ...withoutUndefined({ name, title }),
     ...(parentId === '' ? {} : { parentId }),
     ...(header.extras?.spawned === true && { spawned: true }),
     ...(model === undefined ? {} : { model: `${model.provider}/${model.modelId}` }),

@@ -6,7 +6,7 @@ import { Pod } from '../pod.ts';
 import { noSession, refuseDamaged } from '../repair/index.ts';
 import { FORMAT_VERSION, type Header } from '../session/index.ts';
 import { writeFork } from './fork-file.ts';
-import type { Fork, NewPod } from './host-options.ts';
+import type { Fork, NewPod, SpawnedPod } from './host-options.ts';
 import type { PodCache } from './pod-cache.ts';
 import { isSameFile, refuseTakenFile, refuseUnsafeId } from './session-location.ts';
 import { headerOf, rowFromFile, type RowSource } from './session-rows.ts';
@@ -43,9 +43,9 @@ export class NewSessions {
   }
 
   /** Creates a pod that works for another one. Its approvals are also requested from the parent. */
-  async spawn(parentId: string, child: Omit<NewPod, 'parentId'>): Promise<Pod> {
+  async spawn(parentId: string, { awaitedRun, ...child }: SpawnedPod): Promise<Pod> {
     this.#parts.pod(parentId);
-    return this.#create({ ...child, parentId }, { spawned: true });
+    return this.#create({ ...child, parentId }, { spawned: true, ...withoutUndefined({ awaitedRun }) });
   }
 
   /** Removes a new pod in which nothing has happened, unless a client watches it. */

@@ -79,9 +79,11 @@ export class SessionList {
     const file = this.#source.layout.named(pod.file);
     const now = this.#source.now().toISOString();
     // Naming, archiving and configuring a session is no activity in it.
-    const updatedAt = by === 'settings' ? before?.updatedAt : undefined;
+    const updatedAt = by === 'settings' || by === 'title' ? before?.updatedAt : undefined;
     const row = rowOf({ header, view, totals, model }, { file, before, now, updatedAt });
-    this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row);
+    // After a kill, the next process opens every session whose row says that it runs, and corrects the row.
+    const urgent = !(PROGRESS.has(by) && before?.state === 'running' && row.state === 'running');
+    this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row, urgent);
     return { id, before, ...pod.numbers };
   }
 
@@ -96,3 +98,6 @@ export class SessionList {
     if (before !== undefined) this.notify({ id, before, ...numbers, failure });
   }
 }
+
+/** Events of a run whose rows other processes need not see at once: a row may have a hundred tasks. */
+const PROGRESS: ReadonlySet<PodFact['type']> = new Set(['queued', 'unqueued', 'input', 'llm-end']);

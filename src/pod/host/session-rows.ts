@@ -5,7 +5,7 @@ import type { Row } from '../catalogue/index.ts';
 import { headerIn, readWhole, restore } from '../journal/index.ts';
 import type { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
-import { conversation, type Entry, type Header, SETTINGS } from '../session/index.ts';
+import { conversation, type Entry, type Header, SETTINGS, TITLE } from '../session/index.ts';
 import { stateOf } from '../view/state.ts';
 import { wasClosed } from './closed-by-client.ts';
 
@@ -60,9 +60,9 @@ export async function rowFromFile(
   return isUnused && wasClosed(files, layout.feed(header.id)) ? { ...row, closed: true } : row;
 }
 
-/** Whether an entry counts as activity. Naming and configuring a session does not. */
+/** Whether an entry counts as activity. Naming and configuring a session does not, and neither does its title. */
 function isActivity(entry: Entry): boolean {
-  return !CONFIGURING.has(entry.type) && SETTINGS.in(entry) === undefined;
+  return !CONFIGURING.has(entry.type) && SETTINGS.in(entry) === undefined && TITLE.in(entry) === undefined;
 }
 
 const CONFIGURING: ReadonlySet<Entry['type']> = new Set([

@@ -9,18 +9,20 @@ import { rowFromFile } from './session-rows.ts';
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const DRAFT_MS = 60 * 60 * 1000;
 
-/** Moves a session and its feed to the trash. Resolves when the move is on disk. */
+/** Moves a session, its feed and its saved files to the trash. Resolves when the move is on disk. */
 export async function moveToTrash(files: Files, layout: Layout, id: string, now: Date): Promise<void> {
   const target = join(layout.trash, `${now.getTime()}-${id}`);
   makeDirectories(files, target);
   ifThere(() => files.rename(layout.session(id), join(target, `${id}.jsonl`)));
   ifThere(() => files.rename(layout.feed(id), join(target, 'feed')));
+  ifThere(() => files.rename(layout.savedFilesOf(id), join(target, 'saved')));
   // Sync the new directory before the old one, so that the file is always in one of them.
   for (const directory of [target, layout.trash, layout.sessions]) await files.syncDirectory(directory);
 }
 
 /** A session in the trash. */
-export interface TrashedSession extends Pick<Row, 'id' | 'name' | 'cwd' | 'firstPrompt'> {
+export interface TrashedSession
+  extends Pick<Row, 'id' | 'name' | 'cwd' | 'firstPrompt' | 'parentId' | 'spawned'> {
   /** The name of its directory in the trash. */
   readonly entry: string;
   readonly removedAt: string;
@@ -38,12 +40,12 @@ export async function trashedSessions(files: Files, layout: Layout): Promise<rea
     const file = join(layout.trash, entry, `${id}.jsonl`);
     if (id === '' || files.stat(file) === undefined) continue;
     const row = await rowFromFile(source, file).catch(() => ({ cwd: '' }));
-    const { name, cwd, firstPrompt }: Partial<Row> & Pick<Row, 'cwd'> = row;
+    const { name, cwd, firstPrompt, parentId, spawned }: Partial<Row> & Pick<Row, 'cwd'> = row;
     found.push({
       entry,
       id,
       cwd,
-      ...withoutUndefined({ name, firstPrompt }),
+      ...withoutUndefined({ name, firstPrompt, parentId, spawned }),
       removedAt: new Date(Number(time)).toISOString(),
       deletedAfter: new Date(Number(time) + KEPT_MS).toISOString(),
     });
@@ -51,7 +53,7 @@ export async function trashedSessions(files: Files, layout: Layout): Promise<rea
   return found.toSorted((one, other) => (one.removedAt < other.removedAt ? 1 : -1));
 }
 
-/** Moves a session and its feed back from the trash. Resolves with its file when the move is on disk. */
+/** Moves a session, its feed and its saved files back from the trash. Resolves with its file when the move is on disk. */
 export async function moveFromTrash(
   files: Files,
   layout: Layout,
@@ -62,6 +64,8 @@ export async function moveFromTrash(
   if (files.stat(file) !== undefined) throw new PolypodError('conflict', `the session ${id} exists: ${file}`);
   // The session last: until then, the trash has a session that can be restored.
   ifThere(() => files.rename(join(source, 'feed'), layout.feed(id)));
+  makeDirectories(files, layout.savedFiles);
+  ifThere(() => files.rename(join(source, 'saved'), layout.savedFilesOf(id)));
   files.rename(join(source, `${id}.jsonl`), file);
   for (const directory of [layout.feeds, layout.sessions, source]) await files.syncDirectory(directory);
   removeAll(files, source);

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, randomDigits } from '../../base/index.ts';
 import {
   acquireLock,
   type AppendLog,
@@ -68,7 +67,7 @@ export async function openSession(options: SessionOptions): Promise<OpenSession>
 
 async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
   const { file, header: fresh, files, durability, now } = options;
-  const source: Source = { newId: () => randomBytes(4).toString('hex'), now };
+  const source: Source = { newId: () => randomDigits(8), now };
   let log: Promise<AppendLog> | undefined;
   const opened = (): Promise<AppendLog> =>
     (log ??= openLog(file, {

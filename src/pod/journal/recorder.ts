@@ -7,22 +7,27 @@ import {
   answerMessage,
   APPROVAL_REQUEST,
   APPROVAL_RESPONSE,
+  BACKGROUND_END,
+  BACKGROUND_START,
   type Body,
   BRANCH,
   brokenMessage,
   checkpointBody,
   compactionBody,
   type Entry,
+  FILE_CHANGE,
   fileStopReason,
   inputMessage,
   MARK,
   QUEUED,
   resultMessage,
+  REWIND,
   RUN_END,
   RUN_START,
   SETTINGS,
   SHELL_END,
   SHELL_START,
+  TITLE,
   TODOS,
   TOOL_END,
   TOOL_START,
@@ -115,7 +120,9 @@ export class Recorder {
           content: output.content,
           isError: output.isError,
         };
-        this.#early.set(callId, resultMessage(item, name, this.#known.now(), output.details));
+        const { details, used } = output;
+        const recorded = used === undefined ? details : { ...details, used: { ...used } };
+        this.#early.set(callId, resultMessage(item, name, this.#known.now(), recorded));
         if (this.#calls[0]?.callId !== callId)
           add(TOOL_END.body({ callId, name, message: this.#early.get(callId) ?? {} }));
         else this.#addResults(add);
@@ -156,12 +163,25 @@ export class Recorder {
       case 'todos':
         add(TODOS.body({ items: fact.items.map((item) => ({ ...item })) }));
         return;
+      case 'title':
+        add(TITLE.body({ title: fact.title, totals: fact.totals }));
+        return;
       case 'branched':
         // In the middle of a turn, its calls also get their results here.
         this.#calls = openCallsIn(fact.items);
         this.#early.clear();
         add(BRANCH.body(fact.from === null ? {} : { from: fact.from }));
         return;
+      case 'file-change': {
+        const { type: _, ...change } = fact;
+        add(FILE_CHANGE.body(change));
+        return;
+      }
+      case 'rewound': {
+        const { type: _, ...rewind } = fact;
+        add(REWIND.body(rewind));
+        return;
+      }
       case 'shell-start': {
         const { type: _, ...start } = fact;
         add(SHELL_START.body(start));
@@ -170,6 +190,16 @@ export class Recorder {
       case 'shell-end':
         add(SHELL_END.body({ shellId: fact.shellId, message: message ?? {} }));
         return;
+      case 'background-start': {
+        const { type: _, ...command } = fact;
+        add(BACKGROUND_START.body(command));
+        return;
+      }
+      case 'background-end': {
+        const { id, status, message: text } = fact;
+        add(BACKGROUND_END.body({ id, status, message: text }));
+        return;
+      }
       case 'recovered':
         add(MARK.body({}));
         return;

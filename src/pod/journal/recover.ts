@@ -68,6 +68,19 @@ export function interruptedShells(
   }));
 }
 
+/** Background commands that were running when the process ended. */
+export function interruptedCommands(
+  { view }: Restored,
+  noteFor: (callId: string) => string | undefined,
+): readonly UnnumberedEvent[] {
+  return [...view.background.values()]
+    .filter(({ end }) => end === undefined)
+    .map(({ id, command, callId }) => {
+      const message = noteFor(callId) ?? 'the process that hosts this agent ended, and the command with it';
+      return { fact: { type: 'background-end', id, command, status: 'interrupted', message } };
+    });
+}
+
 /**
  * Returns the events that recover a session whose process ended unexpectedly. In a turn that waits for an approval or is paused,
  * calls that have not started stay open. All others get a result, because it is unknown whether they took effect.

@@ -1,13 +1,16 @@
 import { type JsonObject, numberOf, objectOf, shape, stringOf, withoutUndefined } from '../../base/index.ts';
 import { type FailureKind, type Item, THINKING_LEVELS, type ItemOf } from '../../llm/index.ts';
+import { endedCommandsIn } from '../../tools/index.ts';
 import { type ContextMeasurement, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
-import type { PodFact } from '../event.ts';
+import { BACKGROUND_NOTICE, type PodFact } from '../event.ts';
 import { readRecordedReceipt, type RecordedReceipt } from '../receipts.ts';
 import {
   type AgentMessage,
   APPROVAL_REQUEST,
   APPROVAL_RESPONSE,
+  BACKGROUND_END,
+  BACKGROUND_START,
   CHECKPOINT,
   conversation,
   type Entry,
@@ -23,12 +26,14 @@ import {
   SHELL_END,
   SHELL_START,
   spentOn,
+  TITLE,
   TODOS,
   TOOL_END,
   TOOL_START,
   UNQUEUED,
 } from '../session/index.ts';
 import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, RECORDED_SETTINGS } from '../settings.ts';
+import { SESSION_TITLE } from '../session-title.ts';
 import { PodView } from '../view/view.ts';
 import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import { type EarlyResult, runEndData } from './recorder.ts';
@@ -184,6 +189,8 @@ class Reader {
 
   #takeEntry(entry: Entry): void {
     if (entry.type === 'message') this.#takeMessage(entry.message);
+    if (entry.type === 'custom_message' && entry.customType === BACKGROUND_NOTICE)
+      this.view.reportEnded([...this.view.background.keys()]);
     if (entry.type === 'model_change' && (entry.role === undefined || entry.role === 'default')) {
       const model: ModelChoice = { provider: entry.provider, modelId: entry.modelId };
       this.#set({ model });
@@ -206,8 +213,17 @@ class Reader {
       this.view.approvals.beginTurn();
     }
     const [item] = message.role === 'user' ? itemsOf(message) : [];
-    if (item?.type === 'message') tasks.describe(run?.taskId, item.content);
-    if (message.role === 'toolResult' && objectOf(message.details).denied === true) tasks.deny(run?.taskId);
+    if (item?.type === 'message') {
+      this.view.beginTitle(item.content);
+      tasks.describe(run?.taskId, item.content);
+    }
+    if (message.role !== 'toolResult') return;
+    if (objectOf(message.details).denied === true) tasks.deny(run?.taskId);
+    this.#reportEnded(message);
+  }
+
+  #reportEnded({ toolName, details }: AgentMessage): void {
+    this.view.reportEnded(endedCommandsIn(stringOf(toolName), details));
   }
 
   #clearTurn(): void {
@@ -223,6 +239,7 @@ class Reader {
       const message: AgentMessage = { role: 'toolResult', ...ended.message };
       const [item] = itemsOf(message);
       if (item !== undefined) this.early.set(ended.callId, { item, message });
+      this.#reportEnded(message);
     } else if (started !== undefined) {
       this.started.add(started.callId);
     } else if (shell !== undefined) {
@@ -269,6 +286,12 @@ function factIn(entry: Entry): PodFact | undefined {
   if (settings !== undefined) return { type: 'settings', settings: readSettings(settings.settings) };
   const todos = TODOS.in(entry);
   if (todos !== undefined) return { type: 'todos', items: read(shape.listOf(TODO), todos.items) ?? [] };
+  const title = TITLE.in(entry);
+  if (title !== undefined) return { type: 'title', title: title.title, totals: title.totals ?? NO_TOTALS };
+  const background = BACKGROUND_START.in(entry);
+  if (background !== undefined) return { type: 'background-start', ...background };
+  const ended = BACKGROUND_END.in(entry);
+  if (ended !== undefined) return { type: 'background-end', command: '', ...ended };
   const shell = SHELL_START.in(entry);
   return shell && { type: 'shell-start', ...shell };
 }
@@ -352,6 +375,7 @@ export function persistedState(
   return {
     settings: view.settings,
     todos: view.todos,
+    title: view.title,
     queue: view.queue,
     approvals: view.approvals.pending(),
     run: view.run,
@@ -361,6 +385,7 @@ export function persistedState(
       command,
       private: isPrivate,
     })),
+    background: [...view.background.values()],
     // These key names are part of the file format.
     untold: unsentShellOutputs,
     signed: receipts,
@@ -377,6 +402,10 @@ function readPersistedState(state: JsonObject): { readonly view: PodView } & Per
     ...listOf(state.queue).map((queued) => ['queued', queued] as const),
     ...listOf(state.approvals).map((approval) => ['approval-request', approval] as const),
     ...listOf(state.shells).map((shell) => ['shell-start', shell] as const),
+    ...listOf(state.background).flatMap((command) => [
+      ['background-start', command] as const,
+      ['background-end', { ...objectOf(objectOf(command).end), id: objectOf(command).id }] as const,
+    ]),
     ['run-start', state.lastRun],
     ['run-end', state.lastRun],
     ['run-start', state.run],
@@ -385,6 +414,7 @@ function readPersistedState(state: JsonObject): { readonly view: PodView } & Per
     const fact = factIn({ ...PLACE, type: 'custom', customType: `polypod.${kind}`, data });
     if (fact !== undefined) view.apply(fact);
   }
+  view.title = read(SESSION_TITLE, state.title);
   const receipts = listOf(state.signed).flatMap((one) => readRecordedReceipt(one) ?? []);
   const unsentShellOutputs = listOf(state.untold).flatMap((shell) => readShellOutput(shell) ?? []);
   return { view, receipts, unsentShellOutputs, lastSeq: numberOf(state.lastSeq) ?? 0 };

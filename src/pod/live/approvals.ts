@@ -90,7 +90,7 @@ export class Approvals {
     // Somebody else may have decided while the policy checked the new arguments.
     this.#pending(command.approvalId);
     const rule = isApproved && remember !== undefined && remember !== 'once' ? always : undefined;
-    if (rule !== undefined) this.#allowForSession(rule, caller);
+    if (rule !== undefined) this.allowForSession(rule, caller);
     this.settle(
       command.approvalId,
       {
@@ -202,7 +202,8 @@ export class Approvals {
     return again.rule;
   }
 
-  #allowForSession(rule: Rule, { by, door }: Caller): void {
+  /** Adds a rule to the session's settings. */
+  allowForSession(rule: Rule, { by, door }: Caller): void {
     const { view, publish } = this.#parts;
     const settings = { ...view.settings, rules: [rule, ...view.settings.rules] };
     publish({ fact: { type: 'settings', settings, by, door } });

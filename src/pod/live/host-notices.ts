@@ -41,6 +41,7 @@ export class HostNotices<Self extends { readonly view: PodView }> {
 const LISTED: ReadonlySet<PodFact['type']> = new Set([
   'state',
   'settings',
+  'title',
   'run-start',
   'run-end',
   'approval-request',
@@ -51,4 +52,6 @@ const LISTED: ReadonlySet<PodFact['type']> = new Set([
   'llm-end',
   'branched',
   'closed',
+  // The pod may be idle now.
+  'background-end',
 ]);

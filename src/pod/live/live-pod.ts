@@ -1,8 +1,11 @@
 import { PolypodError, uuidv7, withoutUndefined } from '../../base/index.ts';
+import { BackgroundCommands } from '../../tools/index.ts';
 import type { Totals } from '../../worker/index.ts';
 import type { Agent } from '../agent.ts';
+import { agentContext } from './agent-context.ts';
 import { Approvals } from './approvals.ts';
 import { auditEventsOf, refusedDecisionEvents } from './audit-events.ts';
+import { backgroundEvents, backgroundNotices } from './background.ts';
 import { ClientTools } from './client-tools.ts';
 import type { Caller, Receipt, ValidCommand } from '../command.ts';
 import { perform, type PodParts } from './commands/index.ts';
@@ -15,6 +18,7 @@ import {
   persistedState,
   type OpenSession,
   openSession,
+  interruptedCommands,
   interruptedShells,
   reconcile,
   Recorder,
@@ -32,10 +36,14 @@ import { type Briefing, RunSetup } from './run/run-setup.ts';
 import { Runner } from './run/runner.ts';
 import { conversation, type Header, type ModelChoice, type SessionTree } from '../session/index.ts';
 import { changed, DEFAULT_SETTINGS } from '../settings.ts';
+import { SavedFiles } from '../rewind/index.ts';
+import { Rewinds } from './rewinds.ts';
+import { todosAtLeaf } from './todos-at-leaf.ts';
 import { RunSlot } from './run-slot.ts';
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from '../snapshot.ts';
 import { stateOf } from '../view/state.ts';
+import { TitleRequest } from './title-request.ts';
 import { LoadedTree } from './loaded-tree.ts';
 import type { PodView } from '../view/view.ts';
 import type { Watchable } from '../watch.ts';
@@ -50,15 +58,19 @@ export class LivePod {
   readonly #journal: Journal;
   readonly #receipts: Receipts;
   readonly #setup: RunSetup;
+  /** Returns files and the conversation to earlier points. */
+  readonly rewinds: Rewinds;
   readonly #runner: Runner;
   readonly #approvals: Approvals;
   readonly #shell: Shell;
+  readonly #background: BackgroundCommands;
   readonly #agent: Agent;
   readonly #next: PendingWork;
   readonly #parts: PodParts;
   readonly #recorder: Recorder;
   readonly #slot: RunSlot;
   readonly #notices: HostNotices<LivePod>;
+  readonly #titleRequest: TitleRequest;
   readonly #end: PodEnd;
   /** Whether no entry records the initial settings yet. */
   #isUnrecorded = false;
@@ -80,17 +92,10 @@ export class LivePod {
       const isBegun = session.tree.leafId === null && options.settings !== undefined;
       if (isBegun) view.settings = changed(view.settings, options.settings);
       let pod: LivePod | undefined;
-      const todos = {
-        get: () => view.todos,
-        set: (items: PodView['todos']) => pod?.publish({ fact: { type: 'todos', items } }),
-      };
-      const agent = await openAgent({
-        podId: header.id,
-        cwd: header.cwd,
-        todos,
-        settings: () => view.settings,
-      });
-      pod = new LivePod(options, session, segments, restored, agent, lastSeq);
+      const background = new BackgroundCommands(backgroundEvents((fact) => pod?.publish({ fact })));
+      const { callbacks } = options;
+      const agent = await openAgent(agentContext({ header, view, background, callbacks, pod: () => pod }));
+      pod = new LivePod(options, session, segments, restored, { agent, background }, lastSeq);
       pod.#isUnrecorded = isBegun;
       await pod.#runner.look();
       pod.#recover(restored, lost);
@@ -107,13 +112,14 @@ export class LivePod {
     session: OpenSession,
     segments: Segments,
     restored: Restored,
-    agent: Agent,
+    { agent, background }: { readonly agent: Agent; readonly background: BackgroundCommands },
     lastSeq: number,
   ) {
     const { now, callbacks } = options;
     this.#options = options;
     this.#loadedTree = new LoadedTree(session);
     this.#agent = agent;
+    this.#background = background;
     this.header = session.tree.header;
     this.id = this.header.id;
     this.view = restored.view;
@@ -168,6 +174,19 @@ export class LivePod {
       cwd: this.header.cwd,
       clientTools: () => this.view.settings.clientTools.map((tool) => clientTools.toolFor(tool)),
     });
+    this.rewinds = new Rewinds({
+      cwd: this.header.cwd,
+      realPath: agent.fileFacts.realPath,
+      saved: new SavedFiles({
+        directory: options.savedFilesDirectory,
+        files: options.files,
+        durability: options.durability,
+      }),
+      judge: (path, after) => this.#setup.judgeWrite(path, after),
+      whole: () => this.whole(),
+      publish,
+      written,
+    });
     this.#runner = new Runner({
       setup: this.#setup,
       view: this.view,
@@ -179,7 +198,13 @@ export class LivePod {
       written,
       ask: (question, runId, signal) => this.#approvals.ask(question, runId, signal),
       audit: (event) => callbacks.audit({ ...event, session: this.id }),
+      notices: () => backgroundNotices(this.view, background),
       newRunId: uuidv7,
+      recordFileWrite: async (write, callId) => {
+        await this.rewinds.record(write, callId);
+        await callbacks.fileWrite(this, write, callId);
+      },
+      clientServices: () => callbacks.clientServices(this.id),
       now,
       onQuiet: () => this.#onQuiet(),
     });
@@ -201,29 +226,43 @@ export class LivePod {
       agent,
       setup: this.#setup,
       runner: this.#runner,
+      rewinds: this.rewinds,
       approvals: this.#approvals,
       clientTools,
       shell: this.#shell,
+      background,
       publish,
       queueLimit: options.queueLimit,
       now,
       newId: uuidv7,
       refuseStart: callbacks.refuseStart,
       takeSlot: () => this.#takeSlot(),
-      whyNoSlot: () =>
-        this.closing === undefined ? callbacks.whyNoSlot() : 'the pod is being closed: send it again',
+      whyNoSlot: () => {
+        if (this.rewinds.isActive) return 'files are being restored: send it again';
+        return this.closing === undefined ? callbacks.whyNoSlot() : 'the pod is being closed: send it again';
+      },
       reach: (entryId) => this.#loadedTree.reach(entryId, this.#journal),
       branchTo: (entryId) => this.#branchTo(entryId),
+      todosAtLeaf: () => todosAtLeaf(this.#loadedTree.tree),
       decideForChild: callbacks.decideForChild,
       // From now on nothing else starts: queued work runs when the pod is opened again.
       close: ({ by, door }, recorded) => this.#end.close({ fact: { type: 'closed', by, door }, recorded }),
     };
+    this.#titleRequest = new TitleRequest({
+      view: this.view,
+      agent,
+      model: () => this.#runner.model,
+      count: (usage, cost) => this.#runner.count(usage, cost),
+      publish,
+    });
     this.#end = new PodEnd({
       view: this.view,
       agent,
       runner: this.#runner,
       shell: this.#shell,
+      background,
       approvals: this.#approvals,
+      titleRequest: this.#titleRequest,
       journal: this.#journal,
       session,
       publish,
@@ -231,11 +270,12 @@ export class LivePod {
     });
   }
 
-  /** Whether the pod can be unloaded: it has no run, no watcher and no pending deadline. */
+  /** Whether the pod can be unloaded: it has no run, no command, no watcher and no pending deadline. */
   get isIdle(): boolean {
     return (
       !this.#runner.active &&
       !this.#shell.active &&
+      this.#background.running().length === 0 &&
       this.#journal.feed.watchers === 0 &&
       this.view.waiting('prompt').length === 0 &&
       this.view.approvals.pending().every(({ deadline }) => deadline === undefined)
@@ -260,6 +300,11 @@ export class LivePod {
 
   get totals(): Totals {
     return this.#runner.totals;
+  }
+
+  /** The usage of the current run so far. */
+  get usedByRun(): Totals {
+    return this.#runner.used;
   }
 
   /** The path of its session file, which may not exist yet. */
@@ -356,6 +401,7 @@ export class LivePod {
   #follow(fact: PodFact): void {
     this.#notices.notify(this, fact);
     // A run that is cancelled right after it resumes does not ask again about its calls, so nothing else would settle the approval.
+    if (fact.type === 'run-end') this.#titleRequest.onRunEnd(fact.outcome);
     if (fact.type === 'tool-end') this.#approvals.cancelOwn(fact.callId);
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
@@ -384,7 +430,10 @@ export class LivePod {
   #recover(restored: Restored, lost: { readonly from: number; readonly to: number } | undefined): void {
     const noteFor = (callId: string): string | undefined => this.#agent.interruptionNote?.(callId);
     const interrupted = interruptedShells(restored, this.#options.now(), noteFor);
-    const drafts = recovery(restored, lost, interrupted, noteFor);
+    const drafts = [
+      ...recovery(restored, lost, interrupted, noteFor),
+      ...interruptedCommands(restored, noteFor),
+    ];
     for (const draft of drafts) this.publish(draft);
     this.#shell.keep(interrupted);
     // The worker was created before the last calls got their results.
@@ -424,7 +473,7 @@ export class LivePod {
 
   #takeSlot(): boolean {
     // The pod may have been closed while the run was prepared.
-    return this.closing === undefined && this.#slot.take();
+    return this.closing === undefined && !this.rewinds.isActive && this.#slot.take();
   }
 
   #onQuiet(): void {

@@ -1,9 +1,11 @@
 import type { PolypodError } from '../../base/index.ts';
+import type { BackgroundCommands } from '../../tools/index.ts';
 import type { Agent } from '../agent.ts';
 import type { Journal, OpenSession, UnnumberedEvent } from '../journal/index.ts';
 import type { Approvals } from './approvals.ts';
 import type { Runner } from './run/runner.ts';
 import type { Shell } from './shell.ts';
+import type { TitleRequest } from './title-request.ts';
 import type { PodView } from '../view/view.ts';
 
 export interface PodEndParts {
@@ -11,7 +13,9 @@ export interface PodEndParts {
   readonly agent: Agent;
   readonly runner: Runner;
   readonly shell: Shell;
+  readonly background: BackgroundCommands;
   readonly approvals: Approvals;
+  readonly titleRequest: TitleRequest;
   readonly journal: Journal;
   readonly session: OpenSession;
   readonly publish: (draft: UnnumberedEvent) => void;
@@ -52,10 +56,17 @@ export class PodEnd {
   }
 
   async #close(ends: 'everything' | 'all but the run', last?: UnnumberedEvent): Promise<void> {
-    const { view, agent, runner, shell, approvals, journal, session, publish, gone } = this.#parts;
+    const { view, agent, runner, shell, background, approvals, journal, session, publish, gone } =
+      this.#parts;
+    this.#parts.titleRequest.close();
     if (ends === 'everything') await this.#stop();
     // The approval of a child belongs to no call of this pod, whose own calls wait for the child.
-    else await Promise.all([view.approvals.hasOwnCall() && runner.halt(), shell.close()]);
+    else
+      await Promise.all([
+        view.approvals.hasOwnCall() && runner.halt(),
+        shell.close(),
+        background.close(CLOSED),
+      ]);
     if (last !== undefined) publish(last);
     approvals.close();
     try {
@@ -68,13 +79,15 @@ export class PodEnd {
   }
 
   async #stop(): Promise<void> {
-    const { runner, shell } = this.#parts;
+    const { runner, shell, background } = this.#parts;
     runner.cancel();
     await Promise.all([runner.quiet(), shell.close()]);
+    await background.close(CLOSED);
   }
 
   async #abandon(error: PolypodError): Promise<void> {
     const { agent, approvals, session, gone } = this.#parts;
+    this.#parts.titleRequest.close();
     try {
       await this.#stop();
       await Promise.allSettled([session.release(), agent.close()]);
@@ -84,3 +97,6 @@ export class PodEnd {
     }
   }
 }
+
+/** Why background commands end, for the model. */
+const CLOSED = 'because the session was closed';

@@ -1,7 +1,8 @@
 import type { Audit } from '../../audit/index.ts';
 import type { PolypodError } from '../../base/index.ts';
 import type { Durability, Files } from '../../store/index.ts';
-import type { OpenAgent } from '../agent.ts';
+import type { ClientServices, FileWrite } from '../../tools/index.ts';
+import type { ChildPod, NewChild, OpenAgent } from '../agent.ts';
 import type { DeadlinePolicy } from './approvals.ts';
 import type { Caller, Overrides, ValidCommandOf } from '../command.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
@@ -19,6 +20,8 @@ export interface PodOptions<Self> {
   /** The initial settings of a new session, recorded with its first entry. */
   readonly settings?: SettingsChange | undefined;
   readonly feedDirectory: string;
+  /** For versions of files that the agent has changed. */
+  readonly savedFilesDirectory: string;
   readonly files: Files;
   readonly durability: Durability;
   readonly openAgent: OpenAgent;
@@ -38,8 +41,11 @@ export interface HostCallbacks<Self> {
   readonly whyNoSlot: () => string;
   readonly releaseSlot: () => void;
   readonly audit: Audit;
+  readonly spawn: (parentId: string, child: NewChild & { readonly cwd: string }) => Promise<ChildPod>;
   /** Why a run must not start; undefined if it may. */
   readonly refuseStart: RefuseStart;
+  /** What a connected client does for the tools of a pod. */
+  readonly clientServices: (podId: string) => ClientServices | undefined;
   /** The pod's row has changed. */
   readonly changed: (pod: Self, by: PodFact['type']) => void;
   /** An approval was requested or settled: the parent is notified. */
@@ -50,6 +56,8 @@ export interface HostCallbacks<Self> {
     command: ValidCommandOf<'decide'>,
     caller: Caller,
   ) => Promise<void>;
+  /** A call is about to change a file. Resolves when the parent has saved the version that it replaces. */
+  readonly fileWrite: (pod: Self, write: FileWrite, callId: string) => Promise<void>;
   /** The pod cannot write any more, or was closed: the host removes it, and the next use opens it again. */
   readonly gone: (pod: Self, error: PolypodError | undefined) => Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomDigits } from '../../base/index.ts';
 import {
   APPROVAL_REQUEST,
   APPROVAL_RESPONSE,
@@ -66,8 +66,8 @@ export function mendTree(parts: readonly Part[], now: () => Date): RepairedTree 
 function freshIds({ rows }: RelinkedEntries): () => string {
   const taken = new Set(rows.map(({ entry }) => entry.id));
   return () => {
-    let id = randomBytes(4).toString('hex');
-    while (taken.has(id)) id = randomBytes(4).toString('hex');
+    let id = randomDigits(8);
+    while (taken.has(id)) id = randomDigits(8);
     taken.add(id);
     return id;
   };

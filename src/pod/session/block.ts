@@ -13,6 +13,7 @@ const APIS: Readonly<Record<ProviderApi, string>> = {
   gemini: 'google-generative-ai',
   // Other programs do not use this name; it only tells us that thoughts may be sent back.
   ollama: 'ollama',
+  bedrock: 'bedrock-converse-stream',
 };
 
 const WIRE_BY_API: ReadonlyMap<string, ProviderApi> = new Map([
@@ -25,6 +26,7 @@ const WIRE_BY_API: ReadonlyMap<string, ProviderApi> = new Map([
   ['google-gemini-cli', 'gemini'],
   ['google-vertex', 'gemini'],
   ['ollama', 'ollama'],
+  ['bedrock-converse-stream', 'bedrock'],
 ]);
 
 /** The item that a block of an answer represents; undefined for an unknown block. */
@@ -38,14 +40,14 @@ export function itemOfBlock(block: JsonObject, api: string): Item | undefined {
     }
     case 'thinking':
       // pi's spelling of a redacted thought.
-      if (block.redacted === true) return redacted(stringOf(block.thinkingSignature));
+      if (block.redacted === true) return redacted(stringOf(block.thinkingSignature), wire);
       return {
         type: 'reasoning',
         text: stringOf(block.thinking),
         ...thoughtSeal(stringOf(block.thinkingSignature), wire),
       };
     case 'redactedThinking':
-      return redacted(stringOf(block.data));
+      return redacted(stringOf(block.data), wire);
     case 'toolCall':
       return {
         type: 'tool-call',
@@ -80,7 +82,7 @@ export function blocksOfItem(item: Item, api: string): readonly JsonObject[] {
     }
     case 'reasoning': {
       const own = item.seal?.wire === wire ? item.seal?.data : undefined;
-      if (wire === 'anthropic' && typeof own?.redacted === 'string')
+      if ((wire === 'anthropic' || wire === 'bedrock') && typeof own?.redacted === 'string')
         return [{ type: 'redactedThinking', data: own.redacted }];
       return [
         {
@@ -121,6 +123,7 @@ function signed(key: string, signature: unknown): JsonObject {
 function signatureOf(data: JsonObject, wire: ProviderApi | undefined): unknown {
   switch (wire) {
     case 'anthropic':
+    case 'bedrock':
     case 'gemini':
       return data.signature;
     case 'openai-responses':
@@ -132,8 +135,9 @@ function signatureOf(data: JsonObject, wire: ProviderApi | undefined): unknown {
   }
 }
 
-function redacted(data: string): Item {
-  return { type: 'reasoning', text: '', seal: { wire: 'anthropic', data: { redacted: data } } };
+function redacted(data: string, wire: ProviderApi | undefined): Item {
+  const seal = { wire: wire === 'bedrock' ? wire : 'anthropic', data: { redacted: data } };
+  return { type: 'reasoning', text: '', seal };
 }
 
 interface Sealed {

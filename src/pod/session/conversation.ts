@@ -3,10 +3,10 @@ import type { Item } from '../../llm/index.ts';
 import { NO_TOTALS, summaryItem, type Totals } from '../../worker/index.ts';
 import { readContent } from './content.ts';
 import type { Body, Entry } from './entry.ts';
-import { CHECKPOINT, RUN_END } from './facts.ts';
+import { CHECKPOINT, RUN_END, TITLE } from './facts.ts';
 import { branchSummaryItems, userItem } from './foreign.ts';
 import { itemsOf } from './messages.ts';
-import { withAnswer } from './totals.ts';
+import { withAnswer, withCallUse } from './totals.ts';
 import type { SessionTree } from './tree.ts';
 import { spentOn } from './usage.ts';
 
@@ -92,7 +92,7 @@ function itemsIn(entry: Entry): readonly Item[] {
     case 'message':
       return itemsOf(entry.message);
     case 'custom_message':
-      return [userItem(readContent(entry.content))];
+      return [{ ...userItem(readContent(entry.content)), ...(!entry.display && { automatic: true }) }];
     case 'branch_summary':
       return branchSummaryItems(entry.summary);
     default:
@@ -118,8 +118,10 @@ function settingsAfter(settings: Settings, entry: Entry): Settings {
       return entry.thinkingLevel === null ? others : { ...others, thinkingLevel: entry.thinkingLevel };
     }
     case 'message': {
-      if (entry.message.role !== 'assistant') return settings;
       const { totals } = settings;
+      if (entry.message.role === 'toolResult' && totals !== undefined)
+        return { ...settings, totals: withCallUse(totals, entry.message) };
+      if (entry.message.role !== 'assistant') return settings;
       const model = {
         provider: stringOf(entry.message.provider),
         modelId: stringOf(entry.message.model),
@@ -135,7 +137,7 @@ function settingsAfter(settings: Settings, entry: Entry): Settings {
 }
 
 function afterFact(settings: Settings, entry: Entry): Settings {
-  const totals = RUN_END.in(entry)?.totals;
+  const totals = (RUN_END.in(entry) ?? TITLE.in(entry))?.totals;
   if (totals !== undefined) return { ...settings, totals };
   const known = CHECKPOINT.in(entry);
   if (known === undefined) return settings;

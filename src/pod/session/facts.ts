@@ -52,6 +52,7 @@ export const APPROVAL_REQUEST = factKind(
       runId: text,
       callId: text,
       podId: text,
+      podName: text,
       rule: object,
       deadline: text,
       fallback: word('deny', 'pause'),
@@ -79,6 +80,9 @@ export const SETTINGS = factKind('settings', record({ settings: object }, origin
 /** The complete todo list; it replaces the previous one. */
 export const TODOS = factKind('todos', record({ items: list(object) }, {}));
 
+/** A model has written a title. `totals` are as in `run-end`. */
+export const TITLE = factKind('title', record({ title: text }, { totals }));
+
 /** A person's shell command started. */
 export const SHELL_START = factKind(
   'shell-start',
@@ -88,6 +92,18 @@ export const SHELL_START = factKind(
 /** The command ended. Its output is added to the conversation once no turn is in progress. */
 export const SHELL_END = factKind('shell-end', record({ shellId: text, message: object }, {}));
 
+/** A background command of the agent started. Without an end, it was running when the process died. */
+export const BACKGROUND_START = factKind(
+  'background-start',
+  record({ id: text, command: text, callId: text, startedAt: text }, {}),
+);
+
+/** A background command ended. The model is informed with its next request. */
+export const BACKGROUND_END = factKind(
+  'background-end',
+  record({ id: text, status: word('done', 'failed', 'ended', 'interrupted'), message: text }, {}),
+);
+
 /** A command without another entry was accepted under an idempotency key; the entry carries its receipt. */
 export const ACCEPTED = factKind('accepted', record({}, {}));
 
@@ -96,6 +112,27 @@ export const MARK = factKind('mark', record({}, {}));
 
 /** The leaf moved to an earlier entry. This entry makes the branch durable. */
 export const BRANCH = factKind('branch', record({}, { from: text }));
+
+const version = record({ mode: amount }, { hash: text });
+
+/** A file is about to change; a missing version means that the file does not exist. */
+export const FILE_CHANGE = factKind(
+  'file-change',
+  record({ path: text }, { before: version, after: version, directories: list(text), callId: text }),
+);
+
+/** Files or the conversation were returned to the point before an entry. */
+export const REWIND = factKind(
+  'rewind',
+  record(
+    {
+      target: text,
+      parts: word('both', 'files', 'conversation'),
+      files: list(record({ path: text, outcome: word('restored', 'removed', 'skipped') }, { reason: text })),
+    },
+    { ...origin, from: text },
+  ),
+);
 
 /** The fork starts here: earlier runs, approvals and receipts belong to another session. */
 export const FORK = factKind('fork', record({ sessionId: text }, { entryId: text }));

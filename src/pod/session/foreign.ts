@@ -1,11 +1,11 @@
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
-import { type Content, type Item, textContent } from '../../llm/index.ts';
+import { type Content, type Item, type ItemOf, textContent } from '../../llm/index.ts';
 import { summaryItem } from '../../worker/index.ts';
 import { readContent } from './content.ts';
 import type { AgentMessage } from './agent-message.ts';
 
 /** A message to the model. */
-export function userItem(content: readonly Content[]): Item {
+export function userItem(content: readonly Content[]): ItemOf<'message'> {
   return { type: 'message', role: 'user', content };
 }
 

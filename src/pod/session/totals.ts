@@ -1,6 +1,6 @@
-import { type JsonObject, numberOf, withoutUndefined } from '../../base/index.ts';
+import { isObject, type JsonObject, numberOf, objectOf, withoutUndefined } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
-import type { Totals } from '../../worker/index.ts';
+import { type Totals, withUse } from '../../worker/index.ts';
 import type { Spent } from './usage.ts';
 
 /** Adds an answer. A sum that includes an unknown cost is unknown. */
@@ -15,6 +15,14 @@ export function withAnswer(totals: Totals, items: readonly Item[], { usage, cost
     cacheCreationInputTokens: counts.cacheCreationInputTokens + (usage?.cacheCreationInputTokens ?? 0),
   };
   return before === undefined || cost === undefined ? after : { ...after, cost: before + cost.total };
+}
+
+/** Adds what the call of a recorded result used of models. */
+export function withCallUse(totals: Totals, { details }: JsonObject): Totals {
+  const { used } = objectOf(details);
+  if (!isObject(used)) return totals;
+  const { turns: _, toolCalls: _calls, ...use } = readTotals(used);
+  return withUse(totals, use);
 }
 
 /** Reads totals that Polypod wrote. */

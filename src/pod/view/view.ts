@@ -1,8 +1,21 @@
-import type { BlockEvent, BlockHead, Item } from '../../llm/index.ts';
-import type { TodoItem, ToolOutput } from '../../tools/index.ts';
+import { promptTitle } from '../../base/index.ts';
+import { type BlockEvent, type BlockHead, type Content, contentText, type Item } from '../../llm/index.ts';
+import { endedCommandsIn, type TodoItem, type ToolOutput } from '../../tools/index.ts';
 import { type CallLine, type RunOutcome, summaryItem } from '../../worker/index.ts';
-import type { Approval, Lane, PodFact, PodState, Queued, RunPurpose, Settlement } from '../event.ts';
+import type {
+  Approval,
+  BackgroundCommandEnd,
+  BackgroundCommandStart,
+  Lane,
+  PodFact,
+  PodFactOf,
+  PodState,
+  Queued,
+  RunPurpose,
+  Settlement,
+} from '../event.ts';
 import { DEFAULT_SETTINGS, type PodSettings } from '../settings.ts';
+import type { SessionTitle } from '../session-title.ts';
 import { RecentDiffs } from './recent-diffs.ts';
 import { TaskIndex } from './task-book.ts';
 
@@ -27,6 +40,11 @@ export interface ShellView {
   readonly output?: ToolOutput;
 }
 
+/** A background command that runs, or whose end the model does not know yet. */
+export interface BackgroundView extends BackgroundCommandStart {
+  readonly end?: BackgroundCommandEnd;
+}
+
 export interface RunView extends RunPurpose {
   readonly runId: string;
 }
@@ -36,6 +54,8 @@ export class PodView {
   state: PodState = 'idle';
   settings: PodSettings = DEFAULT_SETTINGS;
   todos: readonly TodoItem[] = [];
+  /** Undefined before the first prompt. */
+  title: SessionTitle | undefined;
   items: Item[] = [];
   turn = 0;
   /** The current run. */
@@ -48,6 +68,7 @@ export class PodView {
   readonly approvals = new ApprovalIndex();
   readonly tools = new Map<string, ToolView>();
   readonly shells = new Map<string, ShellView>();
+  readonly background = new Map<string, BackgroundView>();
   readonly diffs = new RecentDiffs();
   /** The last tasks and their states. */
   tasks = new TaskIndex();
@@ -65,6 +86,13 @@ export class PodView {
 
   waiting(lane: Lane): readonly Queued[] {
     return this.queue.filter((queued) => queued.lane === lane);
+  }
+
+  /** The first prompt is the title, until a model writes one. */
+  beginTitle(prompt: readonly Content[]): void {
+    if (this.title !== undefined) return;
+    const text = promptTitle(contentText(prompt));
+    if (text !== undefined) this.title = { text, source: 'prompt' };
   }
 
   /** Applies an event. Deltas are frequent: their cost must not depend on the number of earlier events. */
@@ -92,10 +120,13 @@ export class PodView {
         this.tools.clear();
         return;
       case 'input':
-        this.items.push(fact.item);
-        if (fact.origin === 'prompt' && fact.item.type === 'message')
+        this.items.push(inputItem(fact));
+        if (fact.origin === 'prompt' && fact.item.type === 'message') {
+          if (fact.customType === undefined) this.beginTitle(fact.item.content);
           this.tasks.describe(this.run?.taskId, fact.item.content);
+        }
         if (fact.queueId !== undefined) this.#unqueue([fact.queueId]);
+        if (fact.origin === 'notice') this.reportEnded([...this.background.keys()]);
         return;
       case 'turn-start':
         this.turn = fact.turn;
@@ -123,6 +154,7 @@ export class PodView {
       case 'tool-end':
         this.tools.delete(fact.callId);
         this.diffs.add(fact.callId, fact.output.details);
+        this.reportEnded(endedCommandsIn(fact.name, fact.output.details));
         if (fact.status === 'denied') this.tasks.deny(this.run?.taskId);
         return;
       case 'turn-end':
@@ -166,6 +198,9 @@ export class PodView {
       case 'todos':
         this.todos = fact.items;
         return;
+      case 'title':
+        this.title = { text: fact.title, source: 'model' };
+        return;
       case 'branched':
         this.approvals.beginTurn();
         this.items = [...fact.items];
@@ -180,6 +215,17 @@ export class PodView {
       case 'shell-end':
         this.shells.delete(fact.shellId);
         return;
+      case 'background-start': {
+        const { type: _, ...command } = fact;
+        this.background.set(command.id, command);
+        return;
+      }
+      case 'background-end': {
+        const { id, status, message } = fact;
+        const command = this.background.get(id);
+        if (command !== undefined) this.background.set(id, { ...command, end: { status, message } });
+        return;
+      }
       case 'recovered':
         // Everything that was active ended unexpectedly.
         this.compacting = false;
@@ -194,10 +240,17 @@ export class PodView {
       case 'shell-update':
       case 'client-call':
       case 'client-cancel':
+      case 'file-change':
+      case 'rewound':
       case 'commanded':
       case 'closed':
         return;
     }
+  }
+
+  /** The model knows now that these background commands have ended, as far as they have. */
+  reportEnded(ids: readonly string[]): void {
+    for (const id of ids) if (this.background.get(id)?.end !== undefined) this.background.delete(id);
   }
 
   #applyBlock(event: BlockEvent): void {
@@ -326,3 +379,7 @@ export class ApprovalIndex {
 }
 
 const MOST_SETTLED = 1_000;
+
+function inputItem({ item, customType }: PodFactOf<'input'>): Item {
+  return item.type === 'message' && customType !== undefined ? { ...item, automatic: true } : item;
+}

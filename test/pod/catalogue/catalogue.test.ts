@@ -50,6 +50,25 @@ describe('a catalogue', () => {
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });
 
+  it('writes a change that is not urgent with the next urgent one, after a short time, or when it is closed', async () => {
+    const path = newPath();
+    const catalogue = await opened(path);
+    catalogue.put(rowOf('a'));
+    await written(catalogue);
+    catalogue.put(rowOf('a', { queued: 1 }), false);
+    expect(catalogue.get('a')?.queued).toBe(1);
+    catalogue.put(rowOf('b'));
+    await written(catalogue);
+    expect(await readAgain(path)).toMatchObject([{ id: 'a', queued: 1 }, { id: 'b' }]);
+
+    catalogue.put(rowOf('a', { queued: 2 }), false);
+    await expect.poll(async () => (await readAgain(path))[0]?.queued).toBe(2);
+
+    catalogue.put(rowOf('a', { queued: 3 }), false);
+    await catalogue.close();
+    expect((await readAgain(path))[0]?.queued).toBe(3);
+  });
+
   it('does not recreate a removed file while it is being closed', async () => {
     const path = newPath();
     const catalogue = await opened(path);

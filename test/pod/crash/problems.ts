@@ -142,7 +142,11 @@ class Inquiry {
   #checkState({ settings, todos }: Snapshot): void {
     const { sent } = this.#ledger;
     const wanted = new Map<string, { readonly last: unknown; readonly open: unknown[] }>();
+    const lists: unknown[] = [[]];
     for (const { command, receipt } of sent) {
+      if (command.type === 'set-todos') lists.push(command.items);
+      // A branch restores the list of its entry, which is one of the earlier ones.
+      if (command.type === 'branch') wanted.get('todos')?.open.push(...lists);
       const values =
         command.type === 'configure'
           ? { ...command.set }

@@ -168,6 +168,12 @@ describe('messages of pi and xcsh', () => {
       { type: 'redactedThinking', data: 'dark' },
       { wire: 'anthropic', data: { redacted: 'dark' } },
     ],
+    ['bedrock-converse-stream', thought('sig'), { wire: 'bedrock', data: { signature: 'sig' } }],
+    [
+      'bedrock-converse-stream',
+      { type: 'redactedThinking', data: 'dark' },
+      { wire: 'bedrock', data: { redacted: 'dark' } },
+    ],
   ])('%s %j is sealed with %j', (api, block, seal) => {
     const [item] = answer(api, block);
     expect(item && 'seal' in item ? item.seal : undefined).toEqual(seal);

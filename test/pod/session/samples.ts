@@ -59,7 +59,15 @@ const content = fc.array(
   { maxLength: 3 },
 );
 
-const wire = fc.constantFrom('anthropic', 'openai-chat', 'openai-responses', 'gemini', 'ollama', 'other');
+const wire = fc.constantFrom(
+  'anthropic',
+  'openai-chat',
+  'openai-responses',
+  'gemini',
+  'ollama',
+  'bedrock',
+  'other',
+);
 const knownSealData = fc.oneof(
   json,
   fc.record({ signature: anyText }),

@@ -2,6 +2,7 @@
 import type { Caller, PodCommand, ValidCommandOf } from '../../command.ts';
 import * as others from './others.ts';
 import type { Handler, PodParts, Reply, RecordReceipt } from './parts.ts';
+import * as rewind from './rewind.ts';
 import * as running from './running.ts';
 
 const HANDLERS: { readonly [T in PodCommand['type']]: Handler<T> } = {
@@ -17,9 +18,11 @@ const HANDLERS: { readonly [T in PodCommand['type']]: Handler<T> } = {
   decide: others.decide,
   ask: others.ask,
   configure: others.configure,
-  branch: others.branch,
+  branch: rewind.branch,
+  rewind: rewind.rewind,
   shell: others.shell,
   'abort-shell': others.abortShell,
+  'end-background': others.endBackground,
   'set-todos': others.setTodos,
   'tool-result': others.toolResult,
   'tool-update': others.toolUpdate,

@@ -1,7 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import { changed } from '../../settings.ts';
 import { requireValidSchemas } from '../client-tools.ts';
-import { accept, type Handler, type PodParts } from './parts.ts';
+import { accept, type Handler } from './parts.ts';
 
 export const decide: Handler<'decide'> = async (command, caller, recordReceipt, pod) => {
   const { approvalId } = command;
@@ -12,6 +12,11 @@ export const decide: Handler<'decide'> = async (command, caller, recordReceipt, 
   if (podId === undefined) await pod.approvals.decide(command, caller, () => recordReceipt({ approvalId }));
   else {
     await pod.decideForChild(podId, command, caller);
+    const { rule } = asked?.approval ?? {};
+    // "In this session" was answered in this pod, so it applies to later calls of all of them.
+    const isForSession = command.decision === 'approve' && command.remember === 'session';
+    if (isForSession && rule !== undefined && command.updatedArguments === undefined)
+      pod.approvals.allowForSession(rule, caller);
     accept(command, caller, () => recordReceipt({ approvalId }), pod);
   }
   return { approvalId };
@@ -45,24 +50,6 @@ export const configure: Handler<'configure'> = async (
   return {};
 };
 
-export const branch: Handler<'branch'> = async ({ entryId }, _, recordReceipt, pod) => {
-  const target = entryId === 'root' ? null : entryId;
-  refuseWhileRunning(pod);
-  await pod.reach(target);
-  // A run may have started while the file was read.
-  refuseWhileRunning(pod);
-  const branch = pod.branchTo(target);
-  pod.publish({ fact: { type: 'branched', ...branch }, recorded: recordReceipt({ entryId }) });
-  // Calls of an interrupted turn are not run a second time.
-  pod.runner.abandon();
-  return { entryId };
-};
-
-function refuseWhileRunning({ runner, view }: PodParts): void {
-  if (runner.active || view.state === 'waiting')
-    throw new PolypodError('conflict', 'a run is active: cancel it before branching');
-}
-
 export const shell: Handler<'shell'> = async (command, caller, recordReceipt, pod) => {
   const shellId = pod.newId();
   pod.shell.start(shellId, command.command, command.private ?? false, caller, recordReceipt({ shellId }));
@@ -72,6 +59,19 @@ export const shell: Handler<'shell'> = async (command, caller, recordReceipt, po
 export const abortShell: Handler<'abort-shell'> = async (command, caller, recordReceipt, pod) => {
   if (!pod.shell.active) throw new PolypodError('conflict', 'no shell command is running');
   pod.shell.abort(command.shellId);
+  accept(command, caller, recordReceipt, pod);
+  return {};
+};
+
+export const endBackground: Handler<'end-background'> = async (command, caller, recordReceipt, pod) => {
+  const { id } = command;
+  const running = pod.background.running().filter((one) => id === undefined || one.id === id);
+  if (running.length === 0)
+    throw new PolypodError(
+      'not-found',
+      id === undefined ? 'no background command is running' : `no background command ${id} is running`,
+    );
+  for (const one of running) one.stop('by the user');
   accept(command, caller, recordReceipt, pod);
   return {};
 };

@@ -1,3 +1,4 @@
+import type { BackgroundCommands } from '../../../tools/index.ts';
 import type { Agent } from '../../agent.ts';
 import type { Approvals } from '../approvals.ts';
 import type { ClientTools } from '../client-tools.ts';
@@ -6,6 +7,7 @@ import type { Branch } from '../../event.ts';
 import type { RefuseStart } from '../pod-options.ts';
 import type { UnnumberedEvent } from '../../journal/index.ts';
 import type { RecordedReceipt } from '../../receipts.ts';
+import type { Rewinds } from '../rewinds.ts';
 import type { RunSetup } from '../run/run-setup.ts';
 import type { Runner } from '../run/runner.ts';
 import type { Shell } from '../shell.ts';
@@ -17,9 +19,11 @@ export interface PodParts {
   readonly agent: Agent;
   readonly setup: RunSetup;
   readonly runner: Runner;
+  readonly rewinds: Rewinds;
   readonly approvals: Approvals;
   readonly clientTools: ClientTools;
   readonly shell: Shell;
+  readonly background: BackgroundCommands;
   /** Publishes an event. Returns the id of the entry that records it. */
   readonly publish: (draft: UnnumberedEvent) => string | undefined;
   readonly queueLimit: number;
@@ -35,6 +39,8 @@ export interface PodParts {
   readonly reach: (entryId: string | null) => Promise<void>;
   /** Moves the leaf to an entry and returns the conversation there. */
   readonly branchTo: (entryId: string | null) => Branch;
+  /** The to-do list at the leaf; undefined if the part of the path that has it is not loaded. */
+  readonly todosAtLeaf: () => PodView['todos'] | undefined;
   /** Forwards a decision to the child pod whose approval it is. */
   readonly decideForChild: (
     podId: string,

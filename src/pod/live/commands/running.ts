@@ -154,13 +154,14 @@ function isBusy({ runner, view }: PodParts): boolean {
   return runner.active || view.state === 'waiting';
 }
 
-function refuseIfBusy({ runner, view }: PodParts): void {
+function refuseIfBusy({ runner, view, rewinds }: PodParts): void {
   const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
   if (waiting !== undefined)
     throw new WrongStateError(
       `a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`,
     );
   if (runner.active) throw podBusy();
+  if (rewinds.isActive) throw new WrongStateError('files are being restored: send it again');
 }
 
 function refuseIfNotPaused({ view, runner }: PodParts): void {

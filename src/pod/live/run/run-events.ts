@@ -1,6 +1,6 @@
 import { withoutUndefined } from '../../../base/index.ts';
 import type { RunEvent, Totals } from '../../../worker/index.ts';
-import type { PodFactOf, RunPurpose } from '../../event.ts';
+import { BACKGROUND_NOTICE, type PodFactOf, type RunPurpose } from '../../event.ts';
 import type { UnnumberedEvent } from '../../journal/index.ts';
 import type { AgentMessage } from '../../session/index.ts';
 import type { RecordedReceipt } from '../../receipts.ts';
@@ -96,6 +96,7 @@ export class RunEvents {
       };
     }
     if (origin === 'continuation') return { customType: origin };
+    if (origin === 'notice') return { customType: BACKGROUND_NOTICE };
     if (origin !== 'steer' && origin !== 'follow-up') return {};
     const queued = this.#parts.view.waiting(origin)[0];
     if (queued === undefined) return {};

@@ -1,11 +1,12 @@
 import { tryParse } from '../../../base/index.ts';
-import type { Policy, Scope, Tool } from '../../../tools/index.ts';
+import { isInside, type Policy, type Scope, type Tool } from '../../../tools/index.ts';
 import { type ChangedCallVerdict, judgeChangedCall } from '../../../worker/index.ts';
 import type { Agent, ReadyModel } from '../../agent.ts';
 import type { Limit, Overrides } from '../../command.ts';
 import { personOfRun } from '../../person.ts';
 import type { ModelChoice } from '../../session/index.ts';
 import { isWithinLimit } from '../../tool-limit.ts';
+import type { WriteVerdict } from '../../rewind/index.ts';
 import type { PodView } from '../../view/view.ts';
 import { acceptingEdits } from './accept-edits.ts';
 import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './apply-limit.ts';
@@ -120,6 +121,19 @@ export class RunSetup {
     if (found === undefined) return { resolve: async (path) => path, rule: undefined };
     const policy = (): Policy => this.policy(scope, overrides);
     return judgeChangedCall({ policy, fileFacts: agent.fileFacts }, tool, found.prepare(tryParse(args), cwd));
+  }
+
+  /** Judges a write to a real path that no call of a model makes. Needs no model. */
+  async judgeWrite(path: string, after: string | undefined): Promise<WriteVerdict> {
+    const { agent, view } = this.#parts;
+    const overrides = view.lastRun?.overrides ?? {};
+    const whole = await agent.scope([...(view.settings.paths ?? []), ...(overrides.paths ?? [])]);
+    const scope = await limitedScope(whole, overrides.limit ?? {}, agent.fileFacts);
+    const policy = (): Policy => this.policy(scope, overrides);
+    const access = [{ type: 'write', path, after: () => after }] as const;
+    const verdict = await judgeChangedCall({ policy, fileFacts: agent.fileFacts }, 'write', { access });
+    const isOutside = !scope.write.some((root) => isInside(root, path));
+    return 'refused' in verdict ? verdict : { resolve: verdict.resolve, isOutside };
   }
 
   /** Why the limit does not allow a call; undefined if it does. */

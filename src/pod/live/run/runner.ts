@@ -1,18 +1,22 @@
 import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import {
   type Content,
+  type Cost,
   DEFAULT_RETRY,
   type Item,
   type ProviderApi,
   PROVIDER_APIS,
+  type Usage,
 } from '../../../llm/index.ts';
-import type { Policy } from '../../../tools/index.ts';
+import type { ClientServices, FileWrite, Policy } from '../../../tools/index.ts';
 import {
   approveByPolicy,
   DEFAULT_COMPACTION,
   type CallOutcome,
   type ContextMeasurement,
   type RunOutcome,
+  NO_TOTALS,
+  subtractTotals,
   type Totals,
   type TurnSettings,
   Worker,
@@ -21,6 +25,7 @@ import {
 import type { ReadyModel } from '../../agent.ts';
 import type { Overrides } from '../../command.ts';
 import type { RunPurpose } from '../../event.ts';
+import { personOfRun } from '../../person.ts';
 import type { UnnumberedEvent } from '../../journal/index.ts';
 import type { ModelChoice } from '../../session/index.ts';
 import type { RecordedReceipt } from '../../receipts.ts';
@@ -36,7 +41,13 @@ export interface RunnerParts extends QuestionParts {
   readonly publish: (draft: UnnumberedEvent) => void;
   /** Resolves when everything published is on disk: a tool runs only after its call and its start have been recorded. */
   readonly written: () => Promise<void>;
+  /** What happened since the last request, for the model. */
+  readonly notices: () => readonly string[];
   readonly newRunId: () => string;
+  /** Saves the version of a file that a call is about to replace. */
+  readonly recordFileWrite: (write: FileWrite, callId: string) => Promise<void>;
+  /** What a connected client does for the tools. */
+  readonly clientServices: () => ClientServices | undefined;
   /** A run has ended, and the pod may start another. */
   readonly onQuiet: () => void;
 }
@@ -60,6 +71,8 @@ export class Runner {
   #shown: ReadyModel | undefined;
   #stop: AbortController | undefined;
   #over: Promise<void> = Promise.resolve();
+  /** The totals when the current run started. */
+  #before = NO_TOTALS;
 
   constructor(parts: RunnerParts) {
     const { view, publish } = parts;
@@ -74,6 +87,17 @@ export class Runner {
   }
 
   get totals(): Totals {
+    return this.#worker.totals;
+  }
+
+  /** The usage of the current run so far. */
+  get used(): Totals {
+    return subtractTotals(this.totals, this.#before);
+  }
+
+  /** Adds the usage of a request that is not part of the conversation. Returns the new totals. */
+  count(usage: Usage | undefined, cost: Cost | undefined): Totals {
+    this.#worker.count(usage, cost);
     return this.#worker.totals;
   }
 
@@ -203,6 +227,7 @@ export class Runner {
   ): string {
     this.#ready = ready;
     const stop = (this.#stop = new AbortController());
+    this.#before = this.totals;
     this.#events.begin({ ...current, runId: runId ?? this.#parts.newRunId() });
     this.#over = run(stop.signal)
       .then(() => {})
@@ -238,7 +263,12 @@ export class Runner {
         },
       }),
       whenDurable: () => this.#parts.written(),
-      toolContext: (callId) => agent.toolContext(callId, this.#policy()),
+      toolContext: (callId) => ({
+        ...agent.toolContext(callId, this.#policy()),
+        recordFileWrite: (write) => this.#parts.recordFileWrite(write, callId),
+        clientFiles: this.#parts.clientServices()?.files,
+        runInTerminal: this.#terminals(),
+      }),
       emit: (events) => {
         for (const event of events) this.#events.publish(event);
       },
@@ -252,6 +282,7 @@ export class Runner {
         compaction: { ...DEFAULT_COMPACTION, auto: view.settings.autoCompaction },
         ...(view.settings.autoRetry ? {} : ONE_ATTEMPT),
       }),
+      notices: () => this.#parts.notices(),
       wait: (ms, signal) => this.#retryWait.wait(ms, signal),
       newRunId: () => this.#events.runId,
     });
@@ -275,6 +306,13 @@ export class Runner {
       cache: { ttl: '5m' },
       ...withoutUndefined({ thinking }),
     };
+  }
+
+  /** A terminal of an editor has the user's environment and none of our limits, so only the user's own runs use it. */
+  #terminals(): ClientServices['runInTerminal'] {
+    const { mode, sandboxed } = this.#policy();
+    const isAllowed = mode !== 'read-only' && !sandboxed && personOfRun(this.overrides) === 'local';
+    return isAllowed ? this.#parts.clientServices()?.runInTerminal : undefined;
   }
 
   #policy(): Policy {
