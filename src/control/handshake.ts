@@ -4,7 +4,7 @@ import { isObject, type JsonObject, numberOf, PolypodError, stringOf } from '../
  * The version of the control protocol, which changes with the commands and events of pods. Raise it with every change after
  * which an older command and a newer daemon, or the reverse, misunderstand each other.
  */
-export const CONTROL_VERSION = 2;
+export const CONTROL_VERSION = 4;
 
 /** The first method on a connection. Its name and its fields are the same in every version. */
 export const HELLO = 'hello';

@@ -23,7 +23,7 @@ export function hostMethods({ host, models, version }: HostMethodsOptions): Read
     throw new PolypodError('not-found', `process ${process.pid} has no session ${id} open`);
   };
   return {
-    ...podMethods({ podNamed, models: () => models }),
+    ...podMethods({ podNamed, history: host.history, models: () => models }),
     status: async (params): Promise<JsonObject> => {
       readParams(NOTHING, params);
       return { state: 'ready', pid: process.pid, version, pods: [...podsInMemory(host)] };

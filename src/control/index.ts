@@ -1,6 +1,7 @@
 /** The control protocol: how Polypod's own commands use the pods of another process. */
 import type { Host } from '../pod/index.ts';
 import type { OpenDoor } from '../protocols/index.ts';
+import type { ConversationPage, ConversationRange } from './conversation-page.ts';
 import type { ControlPeer } from './handshake.ts';
 import type { HostMethodsOptions } from './host-methods.ts';
 import type { ControlLink } from './link.ts';
@@ -8,6 +9,7 @@ import type { PodMethodsOptions } from './pod-methods.ts';
 import type { PodHandle } from './remote-pod.ts';
 import type { ControlServer, ControlServerOptions, Method, ConnectionHandover } from './server.ts';
 
+export type { ConversationPage, ConversationRange } from './conversation-page.ts';
 export { encode } from './line.ts';
 export type { ControlLink } from './link.ts';
 export { readParams } from './read-params.ts';
@@ -47,4 +49,13 @@ export async function hostMethods(options: HostMethodsOptions): Promise<Readonly
 /** Converts a control connection to a connection of the pod door. */
 export async function attachTo(host: Host, podDoor: () => OpenDoor | undefined): Promise<ConnectionHandover> {
   return (await import('./attach.ts')).attachTo(host, podDoor);
+}
+
+/** Reads a part of the conversation of a session that this process hosts. */
+export async function conversationPage(
+  history: Host['history'],
+  id: string,
+  range: ConversationRange,
+): Promise<ConversationPage> {
+  return (await import('./conversation-page.ts')).conversationPage(history, id, range);
 }

@@ -2,6 +2,9 @@
 import type { User } from './hld/needs.ts';
 import type { Project } from './tasks/index.ts';
 
+export { readGreeting } from './greeting.ts';
+export type { Inventory, PromptFiles } from './inventory.ts';
+export { ACP_SOCKET, type AcpLinkHeader, type AcpNeeds, serveAcp } from './acp/index.ts';
 export { bindDoor, type Door, type DoorContext, type OpenDoor } from './door.ts';
 export type { HldNeeds } from './hld/needs.ts';
 export { hldSocketPath } from './hld/settings.ts';
@@ -10,13 +13,10 @@ export type { PodNeeds } from './pod/needs.ts';
 export {
   DEFAULT_RULES,
   type ExtensionLink,
-  firstLine,
-  type Inventory,
   type LinkHeader,
   type ModelScope,
   type ModelSelection,
   type NamedModel,
-  readGreeting,
   RPC_SOCKET,
   rpcBeginnings,
   type RpcExtensions,

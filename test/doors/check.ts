@@ -2,6 +2,7 @@ import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import type { DoorClient, LineSequence, WireName } from './clients/client.ts';
 import { conversationOf, type Shown } from './conversation.ts';
+import { expectedAcpLines } from './expected/acp.ts';
 import { expectedHldLines } from './expected/hld.ts';
 import { expectedPodLines } from './expected/pod.ts';
 import { expectedRpcLines } from './expected/rpc.ts';
@@ -10,18 +11,23 @@ import { difference, type DoorLine } from './door-line.ts';
 import { withinTime } from './within-time.ts';
 
 /** Encodes the expected lines of a wire, for a client that joined after a number. */
-export function expectedOn(wire: WireName, log: readonly PodEvent[]): (after: number) => readonly DoorLine[] {
+export function expectedOn(
+  { wire, by = '' }: Pick<DoorClient, 'wire' | 'by'>,
+  log: readonly PodEvent[],
+): (after: number) => readonly DoorLine[] {
   if (wire === 'rpc' || wire === 'rpc stdio') return (after) => expectedRpcLines(log, after);
   const all =
     wire === 'hld'
       ? expectedHldLines(log)
-      : expectedPodLines(log, wire === 'pod plain' ? 'plain' : 'extended');
+      : wire === 'acp'
+        ? expectedAcpLines(log, by)
+        : expectedPodLines(log, wire === 'pod plain' ? 'plain' : 'extended');
   return (after) => all.filter(({ seq }) => seq > after);
 }
 
 /** Compares all lines of a client with the log. Describes what is missing, duplicated, out of order or unexpected. */
 export function findings(client: DoorClient, log: readonly PodEvent[]): readonly string[] {
-  const expected = expectedOn(client.wire, log);
+  const expected = expectedOn(client, log);
   const found = client.sequences.flatMap((sequence, at) => {
     const isComplete = client.isConnected && at === client.sequences.length - 1;
     const problem =
@@ -38,6 +44,7 @@ export function findings(client: DoorClient, log: readonly PodEvent[]): readonly
 /** How each protocol shows a conversation, if it differs from `history` of the Pod Protocol. */
 const SHOWN: Partial<Readonly<Record<WireName, Shown>>> = {
   hld: { asEnded: true, broken: 'left and marked' },
+  acp: { asEnded: true, broken: 'left' },
   rpc: { asEnded: false, broken: 'all' },
   'rpc stdio': { asEnded: false, broken: 'all' },
 };
@@ -72,7 +79,7 @@ export async function waitUntilReceived(
   for (const client of clients) {
     const sequence = client.sequences.at(-1);
     if (sequence === undefined || !client.isConnected) continue;
-    const last = expectedOn(client.wire, log)(sequence.from.highest).at(-1)?.seq ?? 0;
+    const last = expectedOn(client, log)(sequence.from.highest).at(-1)?.seq ?? 0;
     const hasAll = (): true | undefined =>
       !client.isConnected || (sequence.lines.at(-1)?.seq ?? 0) >= last ? true : undefined;
     await withinTime('the client has received all', hasAll, 20_000).catch(() =>

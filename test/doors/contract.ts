@@ -17,7 +17,15 @@ export interface Part {
   readonly words: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-const WATCHERS: readonly WireName[] = ['pod', 'pod plain', 'rpc', 'hld', 'tasks SSE', 'tasks WebSocket'];
+const WATCHERS: readonly WireName[] = [
+  'pod',
+  'pod plain',
+  'rpc',
+  'hld',
+  'acp',
+  'tasks SSE',
+  'tasks WebSocket',
+];
 
 /** Runs a scenario once per door, concurrently, each in its own session. */
 export async function runOnEveryDoor(daemon: Daemon, scenario: Scenario): Promise<readonly Part[]> {
@@ -61,8 +69,10 @@ async function runOnDoor(
     };
     for (const { sequences } of own)
       for (const { from, lines: received, approvalRequests = [], withdrawn = 0 } of sequences) {
-        if (approvalRequests.length > 0) note('approval-request', 'extension_ui_request');
-        if (withdrawn > 0) note('approval-response', 'extension_ui_request');
+        const isAcp = door === 'acp';
+        if (approvalRequests.length > 0)
+          note('approval-request', isAcp ? 'session/request_permission' : 'extension_ui_request');
+        if (withdrawn > 0) note('approval-response', isAcp ? '$/cancel_request' : 'extension_ui_request');
         // A client that joins in the middle receives start events late, with the next event.
         if (from.highest <= 1) for (const { seq, what } of received) note(types.get(seq) ?? 'nothing', what);
       }

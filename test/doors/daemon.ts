@@ -73,6 +73,10 @@ export class Daemon {
     return join(this.#dataPaths.runtimeDirectory, 'rpc.sock');
   }
 
+  get acp(): string {
+    return join(this.#dataPaths.runtimeDirectory, 'acp.sock');
+  }
+
   get hld(): string {
     return join(this.home, '.humanlayer/daemon.sock');
   }

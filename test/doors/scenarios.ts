@@ -44,6 +44,7 @@ const OTHERS: Readonly<Record<string, WireName>> = {
   hld: 'tasks WebSocket',
   'tasks SSE': 'rpc',
   rpc: 'pod',
+  acp: 'rpc',
 };
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -223,4 +224,4 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-const LATE: readonly WireName[] = ['pod', 'pod plain', 'rpc', 'hld', 'tasks SSE', 'tasks WebSocket'];
+const LATE: readonly WireName[] = ['pod', 'pod plain', 'rpc', 'hld', 'acp', 'tasks SSE', 'tasks WebSocket'];

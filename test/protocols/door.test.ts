@@ -27,6 +27,7 @@ it('the doors list their needs', () => {
     ['pod', ['namedSockets', 'claimSocket']],
     ['hld', ['user', 'modelNamed']],
     ['rpc', ['inventory']],
+    ['acp', ['inventory', 'defaultMode']],
     ['tasks', ['tasks', 'monitoring']],
   ]);
 });

@@ -107,6 +107,8 @@ export interface WireApproval {
   readonly tool_name: string;
   readonly tool_input: unknown;
   readonly comment?: string;
+  /** What the sub-agent that makes the call was asked to do. */
+  readonly sub_agent?: string;
 }
 
 export interface FileSnapshot {

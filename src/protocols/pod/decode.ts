@@ -171,6 +171,9 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   shell: withParams(shape.fields({ command: text }, { private: shape.boolean }), (params) =>
     command('shell', params),
   ),
+  end_background: withParams(shape.fields({}, { id: text }), ({ id }) =>
+    command('end-background', withoutUndefined({ id })),
+  ),
   abort_shell: withParams(shape.fields({}, { shell_id: text }), ({ shell_id }) =>
     command('abort-shell', { ...(shell_id && { shellId: shell_id }) }),
   ),

@@ -162,7 +162,7 @@ export interface ExtraEvents {
   readonly user_message: By & {
     readonly text: string;
     readonly content?: readonly WireContent[];
-    readonly origin: 'prompt' | 'steer' | 'follow_up' | 'continuation' | 'shell';
+    readonly origin: 'prompt' | 'steer' | 'follow_up' | 'continuation' | 'shell' | 'notice';
     readonly queue_id?: string;
   };
   readonly block_aborted: {
@@ -207,10 +207,18 @@ export interface ExtraEvents {
   };
   readonly settings: By & { readonly settings: JsonObject };
   readonly todos: { readonly items: readonly WireTodo[] };
+  readonly title: { readonly title: string };
   readonly branched: {
     readonly from: string | null;
     readonly items: readonly WireItem[];
     readonly turn: number;
+  };
+  /** Files or the conversation were returned to an earlier point; `branched` contains the conversation. */
+  readonly rewound: By & {
+    /** The entry of the prompt, or of the rewind, that was undone. */
+    readonly target: string;
+    readonly parts: 'both' | 'files' | 'conversation';
+    readonly files: readonly WireRewoundFile[];
   };
   readonly shell_start: By & {
     readonly shell_id: string;
@@ -226,12 +234,34 @@ export interface ExtraEvents {
     readonly is_error: boolean;
     readonly private: boolean;
   };
+  readonly background_start: WireBackground;
+  readonly background_end: {
+    readonly id: string;
+    readonly command: string;
+    readonly status: 'done' | 'failed' | 'ended' | 'interrupted';
+    readonly message: string;
+  };
   readonly client_call: { readonly call_id: string; readonly name: string; readonly arguments: string };
   readonly client_cancel: { readonly call_id: string };
   /** The process was killed, and the session was opened again. The numbers in between are unused. */
   readonly recovered: { readonly lost: { readonly from: number; readonly to: number } };
   readonly commanded: { readonly command: string; readonly by: string; readonly door: string };
   readonly closed: By;
+}
+
+/** A background command of the agent. */
+export interface WireBackground {
+  readonly id: string;
+  readonly command: string;
+  readonly call_id: string;
+  readonly started_at: string;
+}
+
+/** What a rewind did with a file; `reason` tells why it was skipped. */
+export interface WireRewoundFile {
+  readonly path: string;
+  readonly outcome: 'restored' | 'removed' | 'skipped';
+  readonly reason?: string;
 }
 
 export interface WireApproval {
@@ -245,6 +275,8 @@ export interface WireApproval {
   readonly call_id?: string;
   /** The pod that made the call, if it is a child pod. */
   readonly pod_id?: string;
+  /** What that pod was asked to do. */
+  readonly pod_name?: string;
   readonly rule?: JsonObject;
   readonly deadline?: string;
   readonly fallback?: 'deny' | 'pause';
@@ -275,6 +307,8 @@ export interface WireSnapshot extends Omit<WireStatus, 'detail'> {
   readonly items: readonly WireItem[];
   readonly in_flight: readonly WireBlock[];
   readonly run_id?: string;
+  /** What the session is about: the start of its first prompt, or what a model has written. */
+  readonly title?: string;
   readonly tools: readonly {
     readonly id: string;
     readonly name: string;
@@ -286,6 +320,7 @@ export interface WireSnapshot extends Omit<WireStatus, 'detail'> {
     readonly command: string;
     readonly private: boolean;
   }[];
+  readonly background?: readonly WireBackground[];
   readonly approvals: readonly WireApproval[];
   /** The ids of calls whose approval was denied. */
   readonly denied?: readonly string[];

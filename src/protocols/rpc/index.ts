@@ -2,9 +2,8 @@
 import type { RpcParts } from './parts.ts';
 import type { RpcStreams } from './link/serve.ts';
 
-export type { Inventory, RpcNeeds } from './needs.ts';
-export { firstLine } from './link/first-line.ts';
-export { readGreeting, RPC_SOCKET } from './link/greeting.ts';
+export type { RpcNeeds } from './needs.ts';
+export { RPC_SOCKET } from './link/greeting.ts';
 export type { LinkHeader } from './link/link-header.ts';
 export type { ModelScope, NamedModel } from './sessions/model-scope.ts';
 export type { ModelSelection } from './sessions/model-selection.ts';

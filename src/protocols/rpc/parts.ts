@@ -1,5 +1,6 @@
 import type { OfferedModel, Host, Pod, Rule, SettingsChange, ToolLimit } from '../../pod/index.ts';
 import type { StreamRule } from '../../reminders/index.ts';
+import type { PromptFiles } from '../inventory.ts';
 import type { UiRequests } from './host-side/ui.ts';
 import type { RpcEvent } from './wire.ts';
 
@@ -19,6 +20,8 @@ export interface RpcParts {
   /** The names of the built-in tools. */
   readonly toolNames: () => Promise<readonly string[]>;
   readonly extensions: RpcExtensions;
+  /** Absent means that `/NAME` is ordinary text. */
+  readonly prompts?: PromptFiles | undefined;
   /** Values that models must not write. */
   readonly rules: readonly StreamRule[];
   /** The limits of every session of the link, from the options of the host program; absent means no limit. */

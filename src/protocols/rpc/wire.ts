@@ -155,6 +155,8 @@ export type RpcEvent =
   | { readonly type: 'agent_start' | 'turn_start' | 'todo_auto_clear' }
   | { readonly type: 'agent_end'; readonly messages: readonly RpcMessage[] }
   | { readonly type: 'agent_settled'; readonly aborted: boolean }
+  /** Of pi: the session was renamed, by this or another client. */
+  | { readonly type: 'session_info_changed'; readonly name: string }
   | { readonly type: 'turn_end'; readonly message: RpcMessage; readonly toolResults: readonly RpcMessage[] }
   | { readonly type: 'message_start' | 'message_end'; readonly message: RpcMessage }
   | {

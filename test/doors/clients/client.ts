@@ -4,7 +4,15 @@ import type { JsonLine } from '../lines.ts';
 import type { DoorLine } from '../door-line.ts';
 
 /** A door and one transport of its protocol. */
-export type WireName = 'pod' | 'pod plain' | 'rpc' | 'rpc stdio' | 'hld' | 'tasks SSE' | 'tasks WebSocket';
+export type WireName =
+  | 'pod'
+  | 'pod plain'
+  | 'rpc'
+  | 'rpc stdio'
+  | 'hld'
+  | 'acp'
+  | 'tasks SSE'
+  | 'tasks WebSocket';
 
 /** The outcome of an action. `unknown`: the connection broke before the response. */
 export type Outcome = 'accepted' | 'refused' | 'unknown';
@@ -36,6 +44,8 @@ export interface Prompt {
 /** A client of one door at one session. Actions that its protocol does not support are undefined. */
 export interface DoorClient {
   readonly wire: WireName;
+  /** The person in whose name it sends commands, if its door does not show these to it. */
+  readonly by?: string;
   readonly sequences: readonly LineSequence[];
   /** Whether it may send a prompt again with its key. */
   readonly repeats?: boolean;

@@ -1,4 +1,5 @@
 import type { ClientOptions, DoorClient, WireName } from './client.ts';
+import { AcpClient } from './acp.ts';
 import { HldClient } from './hld.ts';
 import { PodClient } from './pod.ts';
 import { RpcClient } from './rpc.ts';
@@ -15,6 +16,8 @@ export function newClient(wire: WireName, options: ClientOptions): DoorClient {
       return new RpcClient(wire, options);
     case 'hld':
       return new HldClient(options);
+    case 'acp':
+      return new AcpClient(options);
     case 'tasks SSE':
       return new TasksSseClient(options);
     case 'tasks WebSocket':

@@ -3,6 +3,8 @@ import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts'
 import { conversationParts } from '../../../src/pod/history/index.ts';
 import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry } from '../../../src/pod/session/index.ts';
 import { wholeConversation } from '../../../src/protocols/hld/conversation/conversation.ts';
+import { encode } from '../../../src/protocols/hld/events/encode.ts';
+import { ProjectionState } from '../../../src/protocols/hld/events/projection-state.ts';
 import { asks, type Client, hldFixture, launch, pendingApproval, textAnswer } from './fixture.ts';
 
 async function conversation(client: Client, params: JsonObject): Promise<readonly JsonObject[]> {
@@ -13,6 +15,19 @@ const short = (row: JsonObject): string => {
   const { sequence, event_type: type, role, content, tool_name: tool, tool_result_content: result } = row;
   return [sequence, type, `${stringOf(role)}:`, content ?? tool ?? result].join(' ');
 };
+
+it('what no person wrote is not sent as a message of the user, as in the stored conversation', () => {
+  const projection = ProjectionState.before(
+    { id: 's', before: undefined, publishedSeq: 0, last: 0 },
+    undefined,
+  );
+  projection.isPrompted = true;
+  const item = { type: 'message', role: 'user', content: [{ type: 'text', text: 'hello' }] } as const;
+  const typed = { type: 'input', origin: 'steer', item, seq: 2 } as const;
+  expect(encode(typed, projection, 0)).toMatchObject([{ data: { role: 'user', content: 'hello' } }]);
+  const notice = { ...typed, origin: 'notice', customType: 'background-notice', seq: 3 } as const;
+  expect(encode(notice, projection, 0)).toEqual([]);
+});
 
 describe('getConversation', () => {
   it('has a row for each message, thought, call and result', async () => {

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SimAnswer } from '../../../src/sim/index.ts';
+import { idleSnapshot } from '../../pod/crash/pod-reader.ts';
 import { type Client, isState, type Line, podFixture } from './fixture.ts';
 
 const ANSWERS: readonly SimAnswer[] = [
@@ -108,6 +110,36 @@ describe('the extras', () => {
     await client.sendRequest('close');
     expect((await next('closed')).data).toEqual({ by: 'ada', door: 'pod' });
     await client.closed;
+  });
+
+  it('a rewind of another client is reported with its files; clients without extras receive nothing of it', async () => {
+    const fixture = await podFixture([
+      { parts: [{ toolCall: { name: 'write', arguments: { path: 'a.txt', content: 'a' } } }] },
+      { parts: [{ text: 'Done.' }] },
+    ]);
+    const [plain, client] = [await fixture.socketClient(), await fixture.socketClient()];
+    await client.sendRequest('subscribe', { name: 'ada' });
+    await client.waitFor(({ event }) => event === 'snapshot');
+    const next = following(client);
+    await plain.sendRequest('run', { input: 'Write.' });
+    await next('run_end');
+    await idleSnapshot(fixture.pod);
+    const before = plain.received.length;
+    const { points } = await fixture.pod.rewindPoints();
+    const [target = ''] = points.map(({ entryId }) => entryId);
+    await fixture.pod.handle({ type: 'rewind', entryId: target }, { by: 'bob', door: 'control' });
+    expect((await next('branched')).data).toMatchObject({ items: [] });
+    expect((await next('rewound')).data).toEqual({
+      target,
+      parts: 'both',
+      files: [{ path: join(fixture.cwd, 'a.txt'), outcome: 'removed' }],
+      by: 'bob',
+      door: 'control',
+    });
+    await plain.sendRequest('get_status');
+    await plain.waitFor(({ event }) => event === 'status', before);
+    const names = plain.received.slice(before).map(({ event }) => event);
+    expect(names.filter((event) => event !== 'status')).toEqual([]);
   });
 
   it('refuse another command under the same key as a conflict, whatever the state of the pod', async () => {

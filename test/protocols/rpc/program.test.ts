@@ -154,7 +154,7 @@ describe('polypod --mode rpc', () => {
     ['--some-option-of-tomorrow=1', 'unknown option --some-option-of-tomorrow'],
     ['--no-tools=yes', '--no-tools takes no value'],
     ['--tools', '--tools needs a value: A,B'],
-    ['--skill x', '--skill cannot be used: Polypod has no skills'],
+    ['--skill x', '--skill cannot be used: put the skill into .polypod/skills of the project'],
     ['hello', '"hello" is not an option: messages are sent as a prompt command on stdin'],
   ])('refuses %s with exit code 2, before ready', async (line, message) => {
     const { code, stdout, stderr } = await polypod(['--mode', 'rpc', ...line.split(' ')]);

@@ -1,5 +1,5 @@
-import { tryParse } from '../../../base/index.ts';
-import type { SessionApproval } from '../../../pod/index.ts';
+import { tryParse, withoutUndefined } from '../../../base/index.ts';
+import { childLabel, type SessionApproval } from '../../../pod/index.ts';
 import { wireApprovalId } from '../sessions/identity.ts';
 import type { WireApproval } from '../wire.ts';
 import { approvalWord } from './approval-word.ts';
@@ -17,6 +17,9 @@ export function encodeApproval({ row, approval, settlement }: SessionApproval): 
     created_at: requestedAt,
     ...(settlement && { responded_at: settlement.at }),
     tool_name: tool,
+    ...withoutUndefined({
+      sub_agent: approval.podName ?? (row.spawned === true ? childLabel(row) : undefined),
+    }),
     tool_input: input === undefined ? args : input,
     ...(settlement?.comment === undefined ? {} : { comment: settlement.comment }),
   };

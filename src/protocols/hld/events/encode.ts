@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, tryParse } from '../../../base/index.ts';
+import { isObject, type JsonObject, tryParse, withoutUndefined } from '../../../base/index.ts';
 import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { claudeSessionId, wireApprovalId } from '../sessions/identity.ts';
 import {
@@ -84,9 +84,13 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
   unqueued: silent,
   todos: silent,
   branched: silent,
+  'file-change': silent,
+  rewound: silent,
   'shell-start': silent,
   'shell-update': silent,
   'shell-end': silent,
+  'background-start': silent,
+  'background-end': silent,
   'client-call': silent,
   'client-cancel': silent,
   recovered: silent,
@@ -94,8 +98,11 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
   closed: silent,
 
   // The client that launched the session already has its first prompt.
-  input: ({ item }, projection) =>
-    projection.isPrompted ? conversation(transcriptRows(item), projection) : NOTHING,
+  // What no person wrote is no part of the stored conversation either.
+  input: ({ item, customType }, projection) =>
+    projection.isPrompted && customType === undefined
+      ? conversation(transcriptRows(item), projection)
+      : NOTHING,
   'llm-end': ({ items, outcome, broken = [], usage }, projection) => [
     ...(usage === undefined || outcome !== 'completed' ? NOTHING : [tokenUpdate(projection)]),
     ...conversation(
@@ -123,6 +130,7 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
         approval_id: wireApprovalId(approval.approvalId),
         session_id: sessionId,
         tool_name: approval.tool,
+        ...withoutUndefined({ sub_agent: approval.podName }),
       },
     },
   ],
@@ -141,6 +149,11 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
       },
     ];
   },
+  // A name that a person has given takes precedence.
+  title: ({ title }, { sessionId, settings }) =>
+    titleOf(settings) === ''
+      ? [{ type: 'session_status_changed', data: { session_id: sessionId, title } }]
+      : NOTHING,
   // The initial settings of a session are not a change.
   settings: ({ settings }, projection, now) =>
     projection.isNew

@@ -112,7 +112,7 @@ function head(row: Row, phase: Phase, now: number, texts: SessionTexts | undefin
     ...wireStatus(phase),
     query,
     summary: summaryOf(query),
-    title: titleOf(row),
+    title: titleOf(row) || (row.title ?? ''),
     ...modelWords(model.slice(model.indexOf('/') + 1)),
     working_dir: cwd,
     last_activity_at: row.updatedAt,

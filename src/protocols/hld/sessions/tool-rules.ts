@@ -60,6 +60,8 @@ function toolsOf(name: string): readonly string[] {
 /** Maps tool names of Claude Code to ours. */
 const OURS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Bash', ['bash']],
+  ['BashOutput', ['bash_output']],
+  ['KillShell', ['bash_kill']],
   ['Read', ['read']],
   ['Edit', ['edit']],
   ['MultiEdit', ['edit']],

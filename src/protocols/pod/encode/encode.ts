@@ -4,7 +4,7 @@ import { callArguments, historyItems, richContent, textOf } from './items.ts';
 import { type WireLine, toAll, toExtended, toPlain } from './wire-lines.ts';
 import { isHeld, type OpenBlock, type ProjectionState } from './projection-state.ts';
 import { wireSettings } from './settings.ts';
-import { wireApproval, wireQueued } from './snapshot.ts';
+import { wireApproval, wireBackground, wireQueued } from './snapshot.ts';
 import { statusLines } from './status.ts';
 import type { ExtraEvents, TurnResult, WireUsage } from '../wire.ts';
 
@@ -148,7 +148,13 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
     toExtended('settings', { settings: wireSettings(settings), ...withoutUndefined({ by, door }) }),
   ],
   todos: ({ items }) => [toExtended('todos', { items })],
+  title: ({ title }) => [toExtended('title', { title })],
   branched: ({ from, items, turn }) => [toExtended('branched', { from, items: historyItems(items), turn })],
+  // An extra of the session file: clients learn of changed files by the results of calls, and of restored ones by `rewound`.
+  'file-change': () => NOTHING,
+  rewound: ({ target, parts, files, by, door }) => [
+    toExtended('rewound', { target, parts, files, ...withoutUndefined({ by, door }) }),
+  ],
   'shell-start': ({ shellId, command, private: isPrivate, by, door }) => [
     toExtended('shell_start', {
       shell_id: shellId,
@@ -167,6 +173,10 @@ const ENCODERS: { readonly [T in PodEvent['type']]: Encoder<T> } = {
       is_error: output.isError,
       private: isPrivate,
     }),
+  ],
+  'background-start': (command) => [toExtended('background_start', wireBackground(command))],
+  'background-end': ({ id, command, status, message }) => [
+    toExtended('background_end', { id, command, status, message }),
   ],
   'client-call': ({ callId, name, arguments: args }) => [
     toExtended('client_call', { call_id: callId, name, arguments: args }),

@@ -1,9 +1,9 @@
 import { withoutUndefined } from '../../../base/index.ts';
-import type { Approval, Queued, Snapshot } from '../../../pod/index.ts';
+import type { Approval, BackgroundCommandStart, Queued, Snapshot } from '../../../pod/index.ts';
 import { historyItems, richContent, textOf } from './items.ts';
 import { wireSettings } from './settings.ts';
 import { wireStatus } from './status.ts';
-import type { WireApproval, WireBlock, WireQueued, WireSnapshot } from '../wire.ts';
+import type { WireApproval, WireBackground, WireBlock, WireQueued, WireSnapshot } from '../wire.ts';
 
 /** Encodes a snapshot. */
 export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): WireSnapshot {
@@ -18,13 +18,14 @@ export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): Wire
     turn: snapshot.turn,
     items: historyItems(snapshot.items),
     in_flight: inFlight(snapshot),
-    ...withoutUndefined({ run_id: run?.runId }),
+    ...withoutUndefined({ run_id: run?.runId, title: snapshot.title?.text }),
     tools: tools.map(({ call, text }) => ({ id: call.callId, name: call.name, title: call.title, text })),
     shells: shells.map(({ shellId, command, private: isPrivate }) => ({
       shell_id: shellId,
       command,
       private: isPrivate,
     })),
+    ...withoutUndefined({ background: snapshot.background?.map(wireBackground) }),
     approvals: snapshot.approvals.map(wireApproval),
     ...withoutUndefined({ denied: snapshot.denied }),
     queue: snapshot.queue.map(wireQueued),
@@ -48,8 +49,12 @@ export function inFlight({ blocks }: Snapshot): readonly WireBlock[] {
   });
 }
 
+export function wireBackground({ id, command, callId, startedAt }: BackgroundCommandStart): WireBackground {
+  return { id, command, call_id: callId, started_at: startedAt };
+}
+
 export function wireApproval(approval: Approval): WireApproval {
-  const { runId, callId, podId, rule, deadline, fallback } = approval;
+  const { runId, callId, podId, podName, rule, deadline, fallback } = approval;
   return {
     approval_id: approval.approvalId,
     requested_at: approval.requestedAt,
@@ -61,6 +66,7 @@ export function wireApproval(approval: Approval): WireApproval {
       run_id: runId,
       call_id: callId,
       pod_id: podId,
+      pod_name: podName,
       rule: rule === undefined ? undefined : { ...rule },
       deadline,
       fallback,

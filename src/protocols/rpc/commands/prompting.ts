@@ -15,8 +15,9 @@ export const prompt: CommandHandler = async (request, session, answer) => {
   const whenBusy = whenBusyIn(request);
   const isBusy = await isRunning(session);
   if (isBusy && whenBusy === 'refuse') throw new PolypodError('conflict', TEXTS.busy);
+  const expanded = await withPromptFile(content, session);
   answer({ disposition: isBusy ? 'queued' : 'started' });
-  return session.prompt({ type: 'prompt', content: await named(content, session), whenBusy }).catch(busy);
+  return session.prompt({ type: 'prompt', content: await named(expanded, session), whenBusy }).catch(busy);
 };
 
 /**
@@ -28,12 +29,12 @@ async function isRunning(session: RpcSession): Promise<boolean> {
 }
 
 export const steer: CommandHandler = async (request, session) => {
-  await session.handle({ type: 'steer', content: queueable(request, session) });
+  await session.handle({ type: 'steer', content: await queueable(request, session) });
   return { disposition: 'queued' };
 };
 
 export const followUp: CommandHandler = async (request, session) => {
-  await session.handle({ type: 'follow-up', content: queueable(request, session) });
+  await session.handle({ type: 'follow-up', content: await queueable(request, session) });
   return { disposition: 'queued' };
 };
 
@@ -42,7 +43,7 @@ export const abort: CommandHandler = async ({ cancelled }, session) => {
 };
 
 export const abortAndPrompt: CommandHandler = async (request, session, answer) => {
-  const content = userContentIn(request);
+  const content = await withPromptFile(userContentIn(request), session);
   await endRun(session, request.cancelled);
   answer({ disposition: 'started' });
   await session
@@ -83,14 +84,22 @@ function ranCommand(text: string, session: RpcSession): boolean {
 
 const COMMAND = /^\/(\S+)\s*([\s\S]*)$/;
 
-function queueable(request: RpcCommand, session: RpcSession): UserContent {
+async function queueable(request: RpcCommand, session: RpcSession): Promise<UserContent> {
   const [, name = ''] = COMMAND.exec(textIn(request, 'message')) ?? [];
   if (session.parts.extensions.commands().some((command) => command.name === name))
     throw new PolypodError(
       'bad-request',
       `Extension command "/${name}" cannot be queued. Use prompt() or execute the command when not streaming.`,
     );
-  return userContentIn(request);
+  return withPromptFile(userContentIn(request), session);
+}
+
+/** Replaces `/NAME arguments` by the prompt of a file, as pi does with prompt templates. An unknown `/x` is ordinary text. */
+async function withPromptFile(content: UserContent, { parts }: RpcSession): Promise<UserContent> {
+  const [first, ...images] = content;
+  if (first?.type !== 'text' || !first.text.startsWith('/')) return content;
+  const text = await parts.prompts?.expand(first.text);
+  return text === undefined ? content : [{ type: 'text', text }, ...images];
 }
 
 function textOf(content: UserContent): string {

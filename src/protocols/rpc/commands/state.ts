@@ -106,12 +106,20 @@ export const setAutoRetry: CommandHandler = async (request, session) => {
 };
 
 export const getCommands: CommandHandler = async (_, { parts }) => ({
-  commands: parts.extensions.commands().map(({ name, description, path }) => ({
-    name,
-    ...withoutUndefined({ description }),
-    source: 'extension',
-    sourceInfo: { path, source: 'cli', scope: 'temporary', origin: 'top-level' },
-  })),
+  commands: [
+    ...parts.extensions.commands().map(({ name, description, path }) => ({
+      name,
+      ...withoutUndefined({ description }),
+      source: 'extension',
+      sourceInfo: { path, source: 'cli', scope: 'temporary', origin: 'top-level' },
+    })),
+    ...((await parts.prompts?.list()) ?? []).map(({ name, description, of, file }) => ({
+      name,
+      description,
+      source: 'prompt',
+      sourceInfo: { path: file, source: 'local', scope: of, origin: 'top-level' },
+    })),
+  ],
 });
 
 /** Polypod has only one language. */

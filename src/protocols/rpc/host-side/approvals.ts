@@ -54,15 +54,17 @@ export class ApprovalPrompts {
     approval: Approval,
     signal: AbortSignal,
   ): Promise<Omit<PodCommandOf<'decide'>, 'type' | 'approvalId'>> {
-    const { tool, title, reason, rule } = approval;
+    const { tool, title, reason, rule, podName } = approval;
+    const from = podName === undefined ? '' : `Requested by the sub-agent "${podName}". `;
     const { ui } = this.#parts;
     if (rule === undefined) {
-      const request = { title: `Allow ${tool}?`, message: `${title}\n${reason}${wholeCall(approval)}` };
+      const message = `${title}\n${from}${reason}${wholeCall(approval)}`;
+      const request = { title: `Allow ${tool}?`, message };
       return { decision: (await ui.confirm(request, signal)) ? 'approve' : 'deny' };
     }
     const options = [ONCE, SESSION, ALWAYS, DENY];
     const chosen = await ui.text(
-      { method: 'select', title: `Allow ${tool}: ${title}? ${reason}${wholeCall(approval)}`, options },
+      { method: 'select', title: `Allow ${tool}: ${title}? ${from}${reason}${wholeCall(approval)}`, options },
       signal,
     );
     const remember = [...REMEMBER].find(([option]) => option === chosen)?.[1];

@@ -1,5 +1,6 @@
-import { PolypodError, shape, tryParse } from '../../../base/index.ts';
+import { shape } from '../../../base/index.ts';
 import { TOOL_LIMIT } from '../../../pod/index.ts';
+import { readHeader } from '../../greeting.ts';
 
 const { anyText, fields, boolean, listOf, text } = shape;
 
@@ -24,6 +25,7 @@ const HEADER = fields(
     appendSystem: anyText,
     toolLimit: TOOL_LIMIT,
     hasContextFiles: boolean,
+    hasPrompts: boolean,
     hasMcp: boolean,
     hasRules: boolean,
     isAsking: boolean,
@@ -35,11 +37,5 @@ const HEADER = fields(
 export type LinkHeader = shape.ValueOf<typeof HEADER>;
 
 export function readLinkHeader(line: string): LinkHeader {
-  const problems: shape.Problem[] = [];
-  const header = HEADER.read(tryParse(line), [], (problem) => problems.push(problem));
-  if (header !== undefined) return header;
-  throw new PolypodError(
-    'bad-request',
-    `${shape.problemsMessage('the header of the link', problems)}: the daemon may be another version. Restart it.`,
-  );
+  return readHeader(HEADER, line);
 }

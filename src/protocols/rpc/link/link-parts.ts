@@ -1,5 +1,5 @@
 import type { OfferedModel, Host, ToolLimit } from '../../../pod/index.ts';
-import type { Inventory } from '../needs.ts';
+import type { Inventory } from '../../inventory.ts';
 import { choiceOf, firstPod, newSettings, settingsFor } from '../sessions/first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
 import { type ModelScope, modelScope, scopeNotices } from '../sessions/model-scope.ts';
@@ -24,6 +24,7 @@ export async function linkParts(
     cwd,
     hasMcp = true,
     hasContextFiles = true,
+    hasPrompts = true,
     hasRules = true,
     isAsking = false,
     models = [],
@@ -68,6 +69,7 @@ export async function linkParts(
     scope: models,
     toolNames: inventory.toolNames,
     extensions: NO_EXTENSIONS,
+    prompts: hasPrompts ? inventory.promptFiles(cwd) : undefined,
     rules: hasRules ? inventory.streamRules() : [],
     limits,
     fallbackRules: isAsking ? [] : DEFAULT_RULES,

@@ -1,7 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import type { Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../../pod/index.ts';
 import type { CancelledRun } from '../arguments.ts';
-import type { EventForwarder } from './event-forwarder.ts';
+import type { EventForwarder } from '../../event-forwarder.ts';
 
 /** Waits for an event until it occurs or `forget` is called. */
 export interface Listening {

@@ -42,7 +42,7 @@ export async function firstPod(
       return isPath(resume) ? openSessionFile(host, resume, { cwd, settings }) : called(resume);
     if (!isContinued) return undefined;
     if (directory !== undefined) return latestIn(directory, host);
-    const [latest] = await host.sessions.list({ cwd, limit: 1 });
+    const [latest] = await host.sessions.list({ cwd, spawned: false, limit: 1 });
     return latest && host.pod(latest.id);
   };
   const known = await pod();

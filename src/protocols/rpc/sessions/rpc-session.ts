@@ -23,7 +23,7 @@ import { MessageUpdates } from '../encode/message-updates.ts';
 import { OpenRun } from '../encode/open-run.ts';
 import type { Outbox } from '../encode/outbox.ts';
 import type { RpcParts } from '../parts.ts';
-import { EventForwarder } from './event-forwarder.ts';
+import { EventForwarder } from '../../event-forwarder.ts';
 import { Shells } from '../host-side/shells.ts';
 import { TodoBoard } from '../host-side/todo-board.ts';
 import { openTasks } from '../host-side/todos.ts';
@@ -167,7 +167,7 @@ export class RpcSession {
         this.#join(snapshot);
         joined();
       },
-      forward: (event) => this.#forward(event),
+      forward: (events) => this.#forwardAll(events),
       hold: () => this.#out.hold(),
       drained: () => this.#out.drained(),
       failed: ({ message }) => {
@@ -181,6 +181,13 @@ export class RpcSession {
     if ((toolLimit !== undefined || contextFiles === false) && !this.#isBusy)
       await this.#limit(pod, { by: this.parts.by, door: DOOR });
     this.parts.extensions.sessionStarted();
+  }
+
+  async #forwardAll(events: readonly PodEvent[]): Promise<void> {
+    for (const event of events) {
+      const forwarding = this.#forward(event);
+      if (forwarding !== undefined) await forwarding;
+    }
   }
 
   /** Ends the current run and moves to another pod. A session that was removed or can no longer be written does not prevent it. */
@@ -382,10 +389,14 @@ export class RpcSession {
       case 'shell-end':
         this.shells.end(event);
         return;
-      case 'settings':
+      case 'settings': {
+        const { name } = event.settings;
+        if (name !== undefined && name !== this.#settings.name)
+          this.#sendNumbered({ type: 'session_info_changed', name });
         this.#settings = event.settings;
         if (event.settings.model !== undefined) this.#model = event.settings.model;
         return;
+      }
       case 'state':
         this.#isBusy = event.state === 'running' || event.state === 'waiting';
         if (!this.#isBusy) this.#quietSeq = event.seq;

@@ -62,6 +62,20 @@ async function readUntil(socket: Socket, text: RegExp): Promise<string> {
 const TOUCH = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
 
 describe('with a running daemon, polypod --mode rpc', () => {
+  it('reports that this or another client has renamed the session', async () => {
+    const { fixture, client } = await relayed();
+    const program = client();
+    await program.run('hi [[sim text=Hello]]');
+    await program.get('set_session_name', { name: ' first ' });
+    await program.get('set_session_name', { name: 'first' });
+    expect((await fixture.polypod('rename', 'first', 'second')).code).toBe(0);
+    await program.waitFor(({ name }) => name === 'second');
+    expect(program.lines.filter(({ type }) => type === 'session_info_changed')).toEqual([
+      { type: 'session_info_changed', name: 'first' },
+      { type: 'session_info_changed', name: 'second' },
+    ]);
+  });
+
   it("serves pi's own client from the daemon", async () => {
     const { fixture, health } = await relayed();
     const pi = new RpcClient({ cliPath: MAIN, cwd: fixture.project, env: { ...fixture.env } });

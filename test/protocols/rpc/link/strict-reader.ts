@@ -260,6 +260,7 @@ const LINE = kinds('type', {
   agent_start: anything,
   agent_end: fields({ messages: list(MESSAGE) }),
   agent_settled: fields({ aborted: flag }),
+  session_info_changed: fields({ name: text }),
   turn_start: anything,
   turn_end: fields({ message: ASSISTANT, toolResults: list(TOOL_RESULT) }),
   message_start: fields({ message: MESSAGE }),

@@ -1,9 +1,9 @@
-import { asPolypodError, type PolypodError } from '../../../base/index.ts';
-import { isReaderTooSlow, type Pod, type PodEvent, type Snapshot } from '../../../pod/index.ts';
+import { asPolypodError, type PolypodError } from '../base/index.ts';
+import { isReaderTooSlow, type Pod, type PodEvent, type Snapshot } from '../pod/index.ts';
 
 export interface EventForwarderParts {
   readonly join: (snapshot: Snapshot) => Promise<void>;
-  readonly forward: (event: PodEvent) => void | Promise<void>;
+  readonly forward: (events: readonly PodEvent[]) => void | Promise<void>;
   /** Collects output until the returned function is called. */
   readonly hold: () => () => void;
   /** Resolves when the client can receive more. */
@@ -115,10 +115,7 @@ export class EventForwarder {
   async #forward(events: readonly PodEvent[]): Promise<void> {
     const letGo = this.#parts.hold();
     try {
-      for (const event of events) {
-        const forwarding = this.#parts.forward(event);
-        if (forwarding !== undefined) await forwarding;
-      }
+      await this.#parts.forward(events);
     } finally {
       letGo();
     }

@@ -1,0 +1,40 @@
+import { isObject, objectOf } from '../../../base/index.ts';
+import type { ClientAnswer, ClientQuestion } from '../../../pod/index.ts';
+import type { Peer } from '../peer.ts';
+
+/** How long a question waits for the user. */
+const LIMIT_MS = 5 * 60_000;
+
+/** Shows the questions of tools as forms in the editor. */
+export class Questions {
+  readonly #peer: Peer;
+  readonly #sessionId: string;
+  readonly #open = new Set<AbortController>();
+
+  constructor(peer: Peer, sessionId: string) {
+    this.#peer = peer;
+    this.#sessionId = sessionId;
+  }
+
+  async ask({ message, schema }: ClientQuestion, signal: AbortSignal): Promise<ClientAnswer> {
+    const withdrawn = new AbortController();
+    this.#open.add(withdrawn);
+    const until = AbortSignal.any([signal, withdrawn.signal, AbortSignal.timeout(LIMIT_MS)]);
+    const params = { sessionId: this.#sessionId, mode: 'form', message, requestedSchema: schema };
+    try {
+      const { action, content } = objectOf(await this.#peer.request('elicitation/create', params, until));
+      if (action === 'accept') return { action, content: isObject(content) ? content : {} };
+      return { action: action === 'decline' ? action : 'cancel' };
+    } catch {
+      // Withdrawn, disconnected, or the editor cannot show it.
+      return { action: 'cancel' };
+    } finally {
+      this.#open.delete(withdrawn);
+    }
+  }
+
+  /** Withdraws all questions: the run that asked them has ended, or the session is closed. */
+  close(): void {
+    for (const withdrawn of this.#open) withdrawn.abort();
+  }
+}

@@ -1,0 +1,25 @@
+import type { DoorContext, OpenDoor } from '../../door.ts';
+import { openRelayedDoor } from '../../relayed-door.ts';
+import { ACP_SOCKET, type AcpNeeds } from '../needs.ts';
+import { readLinkHeader } from './link-header.ts';
+import { linkParts } from './link-parts.ts';
+import { serveAcp } from './serve.ts';
+
+/** Opens the ACP door of a daemon: a socket on which every `polypod acp` of this user is a connection. */
+export async function openAcpDoor(context: DoorContext & AcpNeeds): Promise<OpenDoor> {
+  const { host, version, inventory, defaultMode } = context;
+  return openRelayedDoor(context, {
+    name: 'acp',
+    socket: ACP_SOCKET,
+    open: async (header) => {
+      const parts = linkParts(readLinkHeader(header), {
+        host,
+        version,
+        inventory,
+        mode: defaultMode(),
+        survivesClient: true,
+      });
+      return { notices: [], serve: (streams, signal) => serveAcp(streams, parts, signal) };
+    },
+  });
+}

@@ -1,0 +1,167 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { objectOf, stringOf } from '../../../../src/base/index.ts';
+import { killAndWait } from '../../../cli/polypod.ts';
+import { calls, projectFixture, resultsFor, answers } from './editor.ts';
+
+const EVERYTHING = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/server-everything/dist/index.js',
+);
+const SECRET = 'hunter2-secret-value';
+const stdioServer = {
+  name: 'everything',
+  command: process.execPath,
+  args: [EVERYTHING],
+  env: [{ name: 'API_TOKEN', value: SECRET }],
+};
+
+describe.each([
+  ['without a daemon', false],
+  ['through a daemon', true],
+])('MCP servers that an editor names, %s', (_, daemon) => {
+  test('are connected for its session, over stdio and HTTP', async () => {
+    const { url } = await everythingOverHttp();
+    const script = [
+      calls('mcp__everything__echo', { message: 'over stdio' }),
+      calls('mcp__web__echo', { message: 'over http' }, 'call_2'),
+      answers('done'),
+    ];
+    const project = await projectFixture(script, { daemon });
+    const editor = await project.editor();
+    const sessionId = await editor.newSession(project.cwd, {
+      mcpServers: [
+        stdioServer,
+        { type: 'http', name: 'web', url, headers: [{ name: 'Authorization', value: `Bearer ${SECRET}` }] },
+      ],
+    });
+    await editor.prompt(sessionId);
+    expect(resultsFor(project.sim)).toEqual(['Echo: over stdio', 'Echo: over http']);
+  });
+
+  test('that do not start are reported, and the session works without them', async () => {
+    const project = await projectFixture([answers('done')], { daemon });
+    const editor = await project.editor({ capabilities: { session: { notices: {} } } });
+    const sessionId = await editor.newSession(project.cwd, {
+      mcpServers: [{ ...stdioServer, name: 'broken', command: '/no/such/program' }],
+    });
+    expect(await editor.prompt(sessionId)).toBe('end_turn');
+    const notices = editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'notice');
+    expect(notices).toMatchObject([
+      { severity: 'warning', title: expect.stringContaining('The MCP server "broken" is unavailable') },
+    ]);
+  });
+});
+
+test('MCP servers that cannot be used together are reported in the answer, and the session works without them', async () => {
+  const project = await projectFixture([answers('done')]);
+  const editor = await project.editor();
+  const mcpServers = ['a b', 'a_b'].map((name) => ({ ...stdioServer, name }));
+  const sessionId = await editor.newSession(project.cwd, { mcpServers });
+  expect(await editor.prompt(sessionId)).toBe('end_turn');
+  const texts = editor.updates
+    .filter(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')
+    .map(({ content }) => stringOf(objectOf(content).text));
+  expect(texts.join('')).toMatch(/The MCP servers of the editor are not used: [^]*"a b" and "a_b"[^]*done/);
+});
+
+test('secrets of MCP servers reach neither the logs nor the audit log', async () => {
+  const project = await projectFixture([answers('done')], { daemon: true });
+  const editor = await project.editor();
+  const failing = {
+    ...stdioServer,
+    name: 'failing',
+    args: ['-e', 'console.error(process.env.API_TOKEN); process.exit(1)'],
+  };
+  const sessionId = await editor.newSession(project.cwd, { mcpServers: [stdioServer, failing] });
+  await editor.prompt(sessionId);
+  const found = execFileSync('sh', ['-c', 'grep -rl "$1" "$2" || true', 'sh', SECRET, project.home], {
+    encoding: 'utf8',
+  });
+  const files = found.trim().split('\n').filter(Boolean);
+  // The settings of a session are kept in its own records, for its owner only.
+  expect(files.every((file) => file.includes(sessionId) && (statSync(file).mode & 0o077) === 0)).toBe(true);
+  expect(files).toHaveLength(2);
+});
+
+describe('a question of an MCP server', () => {
+  const script = [calls('mcp__everything__trigger-elicitation-request', {}), answers('done')];
+
+  test('is a form in the editor, which names the server', async () => {
+    const project = await projectFixture(script);
+    const editor = await project.editor({
+      capabilities: { elicitation: { form: {} } },
+      handlers: { 'elicitation/create': () => ({ action: 'accept', content: { name: 'Ada' } }) },
+    });
+    const sessionId = await editor.newSession(project.cwd, { mcpServers: [stdioServer] });
+    await editor.prompt(sessionId);
+    expect(editor.asked('elicitation/create')).toMatchObject([
+      { sessionId, mode: 'form', requestedSchema: { type: 'object' } },
+    ]);
+    expect(stringOf(editor.asked('elicitation/create')[0]?.message)).toMatch(
+      /^The MCP server "everything" asks: /,
+    );
+    expect(resultsFor(project.sim)[0]).toContain('Ada');
+  });
+
+  test('is withdrawn when the run is cancelled', async () => {
+    let onAsked = (): void => {};
+    const isAsked = new Promise<void>((resolve) => {
+      onAsked = resolve;
+    });
+    let isWithdrawn = false;
+    const project = await projectFixture(script);
+    const editor = await project.editor({
+      capabilities: { elicitation: { form: {} } },
+      handlers: {
+        'elicitation/create': (_, signal) => {
+          signal.addEventListener('abort', () => {
+            isWithdrawn = true;
+          });
+          onAsked();
+          return new Promise<object>(() => {});
+        },
+      },
+    });
+    const sessionId = await editor.newSession(project.cwd, { mcpServers: [stdioServer] });
+    const stopped = editor.prompt(sessionId);
+    await isAsked;
+    await editor.agent.notify('session/cancel', { sessionId });
+    expect(await stopped).toBe('cancelled');
+    await expect.poll(() => isWithdrawn).toBe(true);
+  });
+
+  test('is not possible if the editor shows no forms', async () => {
+    const project = await projectFixture([answers('done')]);
+    const editor = await project.editor();
+    await editor.prompt(await editor.newSession(project.cwd, { mcpServers: [stdioServer] }));
+    const { tools } = objectOf(project.sim.requests.at(-1)?.body);
+    expect(JSON.stringify(tools)).toContain('mcp__everything__echo');
+    expect(JSON.stringify(tools)).not.toContain('trigger-elicitation-request');
+  });
+});
+
+async function everythingOverHttp(): Promise<{ readonly url: string }> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  onTestFinished(() => killAndWait(child));
+  await new Promise<void>((resolve, reject) => {
+    let text = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      if (/listening/i.test(text)) resolve();
+    });
+    child.once('exit', () => reject(new Error(`the server ended: ${text}`)));
+  });
+  return { url: `http://127.0.0.1:${port}/mcp` };
+}
