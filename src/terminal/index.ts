@@ -39,6 +39,8 @@ export {
   type TerminalInput,
   type TerminalOutput,
 } from './screen/terminal.ts';
+export { type NotificationChannels, notificationBytes, supportsOsc } from './screen/notification.ts';
+export { WindowTitle } from './screen/window-title.ts';
 export { REAL_TIMER, type Timer } from './screen/timer.ts';
 export { fitLine, wrapLine } from './wrap.ts';
 export { brush, type TextColors, colourDiff, paintFor, wantsColour } from './colors.ts';

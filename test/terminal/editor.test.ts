@@ -226,6 +226,20 @@ describe('the input editor', () => {
       '  … 6 more',
     ]);
   });
+
+  it('shows long labels completely where short details leave space', () => {
+    const label = 'a-file-with-a-name-of-forty-characters.t';
+    const shown = (detail: string, width: number) => {
+      const completion = { from: 0, choices: [{ label, detail, insert: label }], eager: false };
+      const [line = []] = menuLines({ ...newEditor(), menu: { completion, selected: 0 } }, width, 3);
+      return lineText(line).trimEnd();
+    };
+    expect(shown('src', 80)).toBe(`❯ ${label}  src`);
+    expect(shown('', 44)).toBe(`❯ ${label}`);
+    expect(shown('a detail of more than fifty characters, which is cut', 60)).toBe(
+      '❯ a-file-with-a-name-of-forty-cha…  a detail of more than f…',
+    );
+  });
 });
 
 describe('the rendered input', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Key, KeyDecoder } from '../../src/terminal/index.ts';
+import { chord, type Key, KeyDecoder } from '../../src/terminal/index.ts';
 
 function keys(...pieces: readonly (string | Uint8Array)[]): Key[] {
   const decoder = new KeyDecoder();
@@ -46,8 +46,13 @@ describe('the key decoder', () => {
     expect(chords('\u001b\u001b')).toEqual(['escape', 'escape']);
   });
 
-  it('ignores focus events, key releases and terminal responses', () => {
-    expect(keys('\u001b[I\u001b[O\u001b[97;1:3u\u001b[?62;4c\u001b[5;10R\u001b[57358u')).toEqual([]);
+  it('decodes the focus of the window, which is not a key on the keypad', () => {
+    expect(keys('\u001b[I\u001b[O')).toEqual([chord('focus-in'), chord('focus-out')]);
+    expect(keys('\u001bOI')).toEqual([]);
+  });
+
+  it('ignores key releases and terminal responses', () => {
+    expect(keys('\u001b[97;1:3u\u001b[?62;4c\u001b[5;10R\u001b[57358u')).toEqual([]);
   });
 
   it('decodes a shifted letter of the longer encodings as text', () => {

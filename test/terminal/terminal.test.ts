@@ -68,6 +68,7 @@ function terminalFixture() {
     program,
     timer,
     onKey: (key) => keys.push(key),
+    onFocus: (hasFocus) => events.push(hasFocus ? 'focus' : 'blur'),
     onResize: () => events.push('resize'),
     onEnd: () => events.push('end'),
     onLeave: () => events.push('leave'),
@@ -81,7 +82,7 @@ const DEFAULT_MODES = ['7', '25'];
 describe('the terminal', () => {
   it('is taken over and restored', () => {
     const { input, output, program, terminal } = terminalFixture();
-    expect([input.raw, input.flowing, output.modes]).toEqual([true, true, ['2004']]);
+    expect([input.raw, input.flowing, output.modes]).toEqual([true, true, ['2004', '1004']]);
     terminal.close();
     expect([input.raw, input.flowing, output.modes]).toEqual([false, false, DEFAULT_MODES]);
     expect(input.listenerCount('data') + output.listenerCount('resize') + program.eventNames().length).toBe(
@@ -123,6 +124,16 @@ describe('the terminal', () => {
     expect(input.raw).toBe(true);
     expect(output.modes).toContain('2004');
     expect(events).toEqual(['leave', 'continue']);
+  });
+
+  it('reports the focus of the window, which is not a key', () => {
+    const { input, keys, events } = terminalFixture();
+    input.emit('data', Buffer.from('a\u001b[O\u001b[Ib'));
+    expect(events).toEqual(['blur', 'focus']);
+    expect(keys).toEqual([
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b' },
+    ]);
   });
 
   it('reports keys and sizes; a single escape is a key after a moment', () => {

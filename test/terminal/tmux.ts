@@ -26,6 +26,12 @@ export interface Pane {
   all(): string[];
   /** Returns the visible lines with the escape sequences of their styles. */
   painted(): string[];
+  /** The title that the program has set. */
+  title(): string;
+  /** Sends bytes as the terminal does, such as a report of its focus. */
+  send(bytes: string): void;
+  /** Writes everything that the program prints from now on to a file. */
+  record(file: string): void;
   /** Resolves when the lines match. */
   see(matches: (lines: readonly string[]) => boolean): Promise<void>;
 }
@@ -93,6 +99,14 @@ export async function openShell(
     screen: () => captured(),
     all: () => captured('-S', '-'),
     painted: () => captured('-e'),
+    title: () => tmux('display-message', '-p', '#{pane_title}').trimEnd(),
+    send: (bytes) =>
+      void tmux(
+        'send-keys',
+        '-H',
+        ...[...Buffer.from(bytes)].map((byte) => byte.toString(16).padStart(2, '0')),
+      ),
+    record: (file) => void tmux('pipe-pane', '-o', `cat > ${file}`),
     async see(matches) {
       for (let tries = 0; !matches(pane.all()); tries += 1) {
         if (tries > PATIENCE) throw new Error(`the terminal still shows\n${pane.all().join('\n')}`);

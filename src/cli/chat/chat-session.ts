@@ -125,7 +125,8 @@ export class ChatSession {
     };
     const prompt = async (said: string): Promise<void> => {
       const { cwd } = this.view;
-      const content = await contentOf(said, [...paths, ...imagesIn(said, cwd)], cwd);
+      // Images are attached without approval: only what the user has typed counts, not the file of a custom command.
+      const content = await contentOf(said, [...paths, ...imagesIn(text, cwd)], cwd);
       await handle({ type: 'prompt', content, whenBusy });
     };
     if (input.type === 'slash') await runSlash(input.name, input.rest, this.#context(handle, prompt));
@@ -149,6 +150,7 @@ export class ChatSession {
       pod: this.#conversation.pod,
       notify: (text, tone) => print([notice(text, tone)]),
       list: (rows) => print([{ type: 'list', rows }]),
+      print,
       customCommands: () => this.#location.customCommands(this.view.cwd),
       prompt,
       handle,

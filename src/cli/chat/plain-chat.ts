@@ -15,7 +15,7 @@ import { isBusy, type RunEnd } from './view/view.ts';
 
 const NOBODY = 'Nobody can be asked in this chat: find another way, or say what you need.';
 
-export interface PlainChatOptions extends Omit<ChatOptions, 'history'> {
+export interface PlainChatOptions extends Omit<ChatOptions, 'history' | 'settings'> {
   /** Leave pending approvals to other clients when the input has ended. */
   readonly hasJoined: boolean;
 }

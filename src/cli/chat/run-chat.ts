@@ -1,5 +1,5 @@
 import type { PodHandle } from '../../control/index.ts';
-import type { DataPaths } from '../../setup/index.ts';
+import { type DataPaths, terminalSettings } from '../../setup/index.ts';
 import type { ExitCode, CommandContext } from '../command.ts';
 import { wantsPlain } from '../../terminal/index.ts';
 import { HistoryFile } from './history-file.ts';
@@ -29,7 +29,8 @@ export async function runChat(
     if (isPlain || wantsPlain(context, context.env))
       return await plainChat({ location, pod, prompt, hasJoined }, context);
     const history = isEphemeral ? undefined : new HistoryFile(dataPaths.dataDirectory);
-    return await terminalChat({ location, pod, prompt, history }, context);
+    const settings = await terminalSettings(dataPaths);
+    return await terminalChat({ location, pod, prompt, history, settings }, context);
   } finally {
     await location.close();
   }

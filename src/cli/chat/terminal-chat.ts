@@ -27,6 +27,10 @@ import type { HistoryFile } from './history-file.ts';
 import { MentionableFiles } from './mentionable-files.ts';
 import { chatArea } from './screen/live-area.ts';
 import type { PodLocation } from '../hosting/index.ts';
+import { Attention } from '../output/attention.ts';
+import { remainingBackground } from '../output/remaining-background.ts';
+import type { Config } from '../../setup/index.ts';
+import { newsBetween, sessionLabel, workState } from './view/news.ts';
 import { Presenter } from './screen/presenter.ts';
 import { PickerBox } from './screen/picker-box.ts';
 import { notice, type Print } from './view/print.ts';
@@ -42,6 +46,7 @@ export interface ChatOptions {
   readonly prompt: string | undefined;
   /** The file that stores prompts; undefined if nothing is stored. */
   readonly history: HistoryFile | undefined;
+  readonly settings: Pick<Config, 'notify' | 'titles'>;
 }
 
 const PROMPT = '> ';
@@ -68,6 +73,7 @@ class TerminalChat {
   #editor: EditorState = newEditor();
   readonly #questions = new QuestionBox();
   readonly #picker = new PickerBox();
+  readonly #attention: Attention;
   #hint: { readonly chord: string; readonly text: string } | undefined;
   #known: Known;
   readonly #closing = new AbortController();
@@ -95,6 +101,12 @@ class TerminalChat {
       timer: REAL_TIMER,
       draw: (size) => this.#draw(size),
     });
+    this.#attention = new Attention({
+      write: (bytes) => context.stdout.write(bytes),
+      env: context.env,
+      settings: options.settings.notify,
+      now: () => REAL_TIMER.now(),
+    });
     this.#presenter = new Presenter({ width: () => this.#screen.size.columns, key: 'ctrl-o', marks: false });
   }
 
@@ -107,13 +119,20 @@ class TerminalChat {
       program: process,
       timer: REAL_TIMER,
       onKey: (key) => this.#onKey(key, terminal),
+      onFocus: (hasFocus) => this.#attention.focused(hasFocus),
       onResize: () => {
         this.#presenter.resized();
         this.#screen.resized();
       },
       onEnd: () => this.#leave(),
-      onLeave: () => this.#screen.pause(),
-      onContinue: () => this.#screen.resume(),
+      onLeave: () => {
+        this.#screen.pause();
+        this.#attention.pause();
+      },
+      onContinue: () => {
+        this.#screen.resume();
+        this.#attention.resume();
+      },
     });
     const forget = onAbort(this.#context.signal, () => this.#leave());
     this.#context.onHangUp(() => this.#leave());
@@ -176,8 +195,8 @@ class TerminalChat {
       location.sessions().catch(() => []),
     ]);
     const sessions = rows
-      .filter(({ archived }) => !archived)
-      .map(({ id, name, firstPrompt = '' }) => ({ word: name ?? id, about: firstPrompt }));
+      .filter(({ archived, spawned = false }) => !archived && !spawned)
+      .map(({ id, name, title, firstPrompt = '' }) => ({ word: name ?? id, about: title ?? firstPrompt }));
     this.#known = { ...this.#known, models, sessions };
   }
 
@@ -187,7 +206,11 @@ class TerminalChat {
   }
 
   #onView(view: View): void {
+    const news = newsBetween(this.#view, view);
     this.#view = view;
+    const label = sessionLabel(view, this.#options.settings.titles.source !== 'off');
+    this.#attention.show(label, workState(view));
+    if (news !== undefined) this.#attention.notify(`${label}: ${news}`);
     if (view.cwd !== this.#known.cwd) void this.#loadCommands(view.cwd);
     this.#known = { ...this.#known, cwd: view.cwd };
     this.#showQuestion();
@@ -220,6 +243,7 @@ class TerminalChat {
     const pressed = key.type === 'chord' ? key.chord : '';
     const before = this.#hint;
     this.#hint = undefined;
+    this.#attention.attended();
     if (pressed === 'ctrl-z') terminal.suspend();
     else if (pressed === 'ctrl-l') this.#screen.redraw();
     else if (pressed === 'ctrl-o') this.#screen.print(this.#presenter.expanded());
@@ -304,6 +328,9 @@ class TerminalChat {
         chord: pressed,
         text: 'Esc again cancels · Enter steers · Alt-Enter queues a follow-up',
       };
+    else if (pressed === 'escape' && isAgain) this.#send({ text: '/rewind', paths: [], whenBusy: 'steer' });
+    else if (pressed === 'escape' && view?.hasBegun === true && this.#editor.text === '')
+      this.#hint = { chord: pressed, text: 'Esc again lists the points to return to (/rewind)' };
     else if (pressed === 'ctrl-c' && !isAgain) this.#hint = { chord: pressed, text: 'Ctrl-C again exits' };
     else if (pressed === 'ctrl-d' && busy && !survivesExit && !isAgain)
       this.#hint = { chord: pressed, text: 'Ctrl-D again cancels the run and exits' };
@@ -330,6 +357,10 @@ class TerminalChat {
 
   #submit(input: UserInput): void {
     this.#options.history?.add(input.text);
+    this.#send(input);
+  }
+
+  #send(input: UserInput): void {
     this.#submitted = this.#submitted.then(async () => (await this.#session)?.submit(input)).catch(() => {});
   }
 
@@ -341,13 +372,17 @@ class TerminalChat {
     this.#screen.print(this.#presenter.lines(prints));
   }
 
-  #closingLines({ podId, settings, hasBegun, isClosed, state }: View): readonly Print[] {
+  #closingLines({ podId, settings, hasBegun, isClosed, state, background }: View): readonly Print[] {
     const { location, history } = this.#options;
     // Without a history, nothing is stored that could be resumed.
     if (isClosed || !hasBegun || history === undefined) return [];
     const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
     if (location.survivesExit && isBusy({ state }))
       return [notice(`the run continues; polypod attach ${word} returns to it`)];
-    return [notice(`polypod chat --resume ${word} resumes this session`)];
+    const left = remainingBackground(background.length, location.survivesExit, word);
+    return [
+      ...(left === undefined ? [] : [notice(left)]),
+      notice(`polypod chat --resume ${word} resumes this session`),
+    ];
   }
 }

@@ -66,7 +66,9 @@ export function menuLines({ menu }: Pick<EditorState, 'menu'>, width: number, ma
   const { choices } = completion;
   const from = Math.max(0, Math.min(selected - Math.floor(maxRows / 2), choices.length - maxRows));
   const visible = choices.slice(from, from + maxRows);
-  const labels = Math.min(LABEL_WIDTH, Math.max(...visible.map(({ label }) => lineWidth([span(label)]))));
+  const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => lineWidth([span(text)])));
+  const left = width - MARGINS - widest(visible.map(({ detail }) => detail));
+  const labels = Math.min(Math.max(LABEL_WIDTH, left), widest(visible.map(({ label }) => label)));
   const lines = visible.map(({ label, detail }, index): Line => {
     const isSelected = from + index === selected;
     const name = fitLine([span(label, isSelected ? { ...BOLD, colour: 'cyan' } : {})], labels);
@@ -77,7 +79,10 @@ export function menuLines({ menu }: Pick<EditorState, 'menu'>, width: number, ma
   return more > 0 ? [...lines, fitLine([span(`  … ${more} more`, DIM)], width)] : lines;
 }
 
+/** Labels can be so wide at the expense of details, and wider if the details leave space. */
 const LABEL_WIDTH = 32;
+/** Before the label and before the details. */
+const MARGINS = 4;
 
 function insertChoice(state: EditorState, { from }: Completion, text: string): EditorState {
   return replace(state, from, state.cursor, text);

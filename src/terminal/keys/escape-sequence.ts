@@ -47,6 +47,10 @@ function controlSequence(input: string) {
   return { key: decodeSequence(parameters, final), length: 2 + source.length };
 }
 
+/** The window of the terminal got or lost the focus: not keys, but they arrive as keys do. */
+export const FOCUS_IN = 'focus-in';
+export const FOCUS_OUT = 'focus-out';
+
 /** After `ESC [`: parameters, intermediate bytes, and the final letter. */
 const SEQUENCE = /^([0-?]*)[ -/]*([@-~])/;
 
@@ -56,6 +60,8 @@ function decodeSequence(parameters: string, final: string): Key | 'paste' | unde
     .map((part) => Number.parseInt(part, 10) || 1);
   if (final === 'u') return isRelease(parameters) ? undefined : keyFromCode(first, modifiers);
   if (final === 'Z') return chord('shift-tab');
+  if (parameters === '' && (final === 'I' || final === 'O'))
+    return chord(final === 'I' ? FOCUS_IN : FOCUS_OUT);
   if (final !== '~') return namedKey(FINALS[final], modifiers);
   if (first === 200) return 'paste';
   if (first === 27 && third !== undefined) return keyFromCode(third, modifiers);

@@ -1,3 +1,4 @@
+import { FOCUS_IN, FOCUS_OUT } from '../keys/escape-sequence.ts';
 import type { Key } from '../keys/key.ts';
 import { KeyDecoder } from '../keys/key-decoder.ts';
 import type { Timer } from './timer.ts';
@@ -36,6 +37,8 @@ export interface TerminalOptions {
   readonly program: TerminalProcess;
   readonly timer: Timer;
   readonly onKey: (key: Key) => void;
+  /** Called when the window gets or loses the focus, in terminals that report it. */
+  readonly onFocus?: (hasFocus: boolean) => void;
   readonly onResize: () => void;
   /** Called when the terminal has closed and no more keys follow. */
   readonly onEnd: () => void;
@@ -59,19 +62,25 @@ const ESCAPE_MS = 50;
 
 /** Enables bracketed paste, and distinct codes for keys that otherwise send the same: shift-enter and enter. */
 const ENTER = '\u001b[?2004h\u001b[>4;1m\u001b[>1u';
-const LEAVE = '\u001b[<u\u001b[>4m\u001b[?2004l\u001b[?2026l\u001b[?7h\u001b[?25h\u001b[m';
+const REPORT_FOCUS = '\u001b[?1004h';
+const LEAVE = '\u001b[?1004l\u001b[<u\u001b[>4m\u001b[?2004l\u001b[?2026l\u001b[?7h\u001b[?25h\u001b[m';
 
 /** Takes over the keyboard of a terminal, and restores it however the process ends. */
 export function openTerminal(options: TerminalOptions): Terminal {
-  const { input, output, program, timer, onKey, onResize, onEnd, onLeave, onContinue } = options;
+  const { input, output, program, timer, onKey, onFocus, onResize, onEnd, onLeave, onContinue } = options;
   const decoder = new KeyDecoder();
   let forgetEscape = (): void => {};
   let isOurs = false;
   let isLent = false;
 
+  const deliver = (key: Key): void => {
+    const name = key.type === 'chord' ? key.chord : '';
+    if (name === FOCUS_IN || name === FOCUS_OUT) onFocus?.(name === FOCUS_IN);
+    else onKey(key);
+  };
   const onData = (bytes: Buffer): void => {
     forgetEscape();
-    decoder.push(bytes).forEach(onKey);
+    decoder.push(bytes).forEach(deliver);
     if (decoder.isWaiting) forgetEscape = timer.after(ESCAPE_MS, () => decoder.flush().forEach(onKey));
   };
   const enter = (): void => {
@@ -79,7 +88,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
     // Node assumes that the mode is unchanged since before the stop, so it has to be switched off and on.
     input.setRawMode?.(false);
     input.setRawMode?.(true);
-    output.write(ENTER);
+    output.write(onFocus === undefined ? ENTER : ENTER + REPORT_FOCUS);
   };
   const leave = (): void => {
     if (!isOurs) return;

@@ -2,6 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { has, newHome, openChat, submit } from './chat-fixture.ts';
+import { completionOf } from '../../../src/cli/chat/slash/completions.ts';
+import type { CustomCommand } from '../../../src/setup/index.ts';
 import { fuzzyPaths } from '../../../src/cli/chat/slash/fuzzy-paths.ts';
 import { hasTmux } from '../../terminal/tmux.ts';
 
@@ -69,6 +71,17 @@ describe.runIf(hasTmux)('completion in polypod chat', () => {
     await pane.see(has('❯ /mode '));
     pane.press('Enter');
     await pane.see((lines) => lines.includes('· workspace-write'));
+  });
+});
+
+test.each(['/review @gr', '/review a.txt @gr', '/compact @gr'])('%s completes a file', (text) => {
+  const commands: readonly CustomCommand[] = [
+    { name: 'review', description: '', takes: '', of: 'user', file: '', body: '' },
+  ];
+  const known = { cwd: '/nowhere', commands, models: [], sessions: [], files: () => ['birds/grey.txt'] };
+  expect(completionOf(text, text.length, known)).toMatchObject({
+    from: text.indexOf('@'),
+    choices: [{ insert: '@birds/grey.txt ' }],
   });
 });
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { calling, newHome } from './chat-fixture.ts';
+import { survivorsOf, token } from '../../tools/survivors.ts';
 import { polypod, start } from '../polypod.ts';
 
 const lines = (...texts: readonly string[]) => texts.map((text) => `${text}\n`).join('');
@@ -45,13 +46,45 @@ describe('polypod chat without a terminal', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '❯ hello [[sim text=there]]\n\nthere\n' });
   });
 
+  it('/tools lists the tools that the model receives, with what each does', async () => {
+    const { code, stdout } = await chat(lines('/tools'));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ *read +Reads a text file\b/m);
+    for (const name of ['bash_output', 'subagent', 'todo', 'write'])
+      expect(stdout).toMatch(new RegExp(`^\\W*${name} +\\S`, 'm'));
+  });
+
+  it('/commands lists and ends the background commands of the agent', async () => {
+    const mark = token();
+    const begin = calling('bash', { command: `sleep ${mark}`, background: true }, 'begun');
+    const { code, stdout, stderr } = await chat(
+      lines('/mode full-access', begin, '/commands', '/commands end', '/commands end all', 'hello'),
+    );
+    expect(code).toBe(2);
+    expect(stdout).toMatch(new RegExp(`\\bb\\w+ +\\d+ s  sleep ${mark}\\n`));
+    expect(stdout).toContain('/commands end ID ends one of them');
+    expect(`${stdout}${stderr}`).toContain('the command is missing, as in /commands end ID');
+    expect(stdout).toMatch(
+      new RegExp(`background command b\\w+ \\(sleep ${mark}\\): ended by the user after`),
+    );
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+
+  it('/undo names the background commands that go on', async () => {
+    const mark = token();
+    const begin = calling('bash', { command: `sleep ${mark}`, background: true }, 'begun');
+    const { stdout } = await chat(lines('/mode full-access', begin, '/undo yes', '/commands end all'));
+    expect(stdout).toContain('1 background command still running: /commands lists and ends them');
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+
   it('p approves a call for all later sessions of the directory', async () => {
     const home = newHome();
     const make = calling('bash', { command: 'touch made.txt' }, 'after');
     const run = (input: string, cwd = home.project) =>
       polypod(['chat', '--offline', '--cwd', cwd], { env: home.env, input });
     expect((await run(lines(make, 'p'))).stdout).toContain(
-      'approved, always from now on: bash touch made.txt',
+      'approved, always in this project: bash touch made.txt',
     );
     const again = await run(lines(make));
     expect(again.code).toBe(0);

@@ -4,32 +4,14 @@ import type { Print } from '../../../src/cli/chat/view/print.ts';
 import { decisionFor, questionAbout } from '../../../src/cli/chat/screen/question.ts';
 import { inputIn } from '../../../src/cli/chat/input-text.ts';
 import { compactCount, statusTexts } from '../../../src/cli/chat/screen/status.ts';
+import { backgroundRows } from '../../../src/cli/chat/slash/slash-rows.ts';
 import { step } from '../../../src/cli/chat/view/step.ts';
+import { SNAPSHOT } from './idle-snapshot.ts';
 import type { View } from '../../../src/cli/chat/view/view.ts';
-import { DEFAULT_SETTINGS, type PodEvent, type PodFact, type Snapshot } from '../../../src/pod/index.ts';
+import { DEFAULT_SETTINGS, type PodEvent, type PodFact } from '../../../src/pod/index.ts';
 import { NO_TOTALS } from '../../../src/worker/index.ts';
 
 const ME = { by: 'ada', door: 'cli' };
-const SNAPSHOT: Snapshot = {
-  seq: 7,
-  id: 'pod-1',
-  cwd: '/projects',
-  createdAt: '2026-01-01T00:00:00Z',
-  state: 'idle',
-  settings: DEFAULT_SETTINGS,
-  model: { provider: 'sim', modelId: 'offline' },
-  items: [],
-  leafId: null,
-  turn: 0,
-  blocks: [],
-  tools: [],
-  shells: [],
-  approvals: [],
-  queue: [],
-  todos: [],
-  compacting: false,
-  stats: { totals: NO_TOTALS, contextTokens: 0, contextWindow: 1000 },
-};
 const APPROVAL = {
   approvalId: 'a1',
   requestedAt: '2026-01-01T00:00:00Z',
@@ -271,6 +253,31 @@ describe('the view of a pod', () => {
     });
   });
 
+  it('background commands are counted in the status line and listed, and their end is reported', () => {
+    const command = { id: 'b1', command: 'npm start', callId: 'c', startedAt: '2026-01-01T00:00:00Z' };
+    const running = after([{ type: 'background-start', ...command }]);
+    expect(statusTexts(running.view, undefined, 80).left).toBe('sim/offline · 1 in background · idle');
+    expect(statusTexts(running.view, undefined, 24).left).toBe('offline · 1 bg · idle');
+    expect(backgroundRows(running.view.background, new Date('2026-01-01T00:05:00Z'))).toEqual([
+      'b1   5 min  npm start',
+      '/commands end ID ends one of them, /commands end all all',
+    ]);
+    const end = { status: 'failed', message: 'exit code 1 after 2.0 s' } as const;
+    const ended = after([{ type: 'background-end', id: 'b1', command: 'npm start', ...end }], {
+      ...SNAPSHOT,
+      background: [command],
+    });
+    expect(ended.view.background).toEqual([]);
+    expect(ended.prints).toEqual([
+      {
+        type: 'notice',
+        text: 'background command b1 (npm start): exit code 1 after 2.0 s',
+        tone: 'warning',
+      },
+    ]);
+    expect(backgroundRows([], new Date())).toEqual(['no background command is running']);
+  });
+
   it('updates context and cost with every answer', () => {
     const end = { type: 'llm-end', turn: 1, outcome: 'completed', items: [] } as const;
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.25 };
@@ -297,6 +304,20 @@ describe('the view of a pod', () => {
     expect(after([], { ...SNAPSHOT, items, denied: refused }).prints).toContainEqual(
       expect.objectContaining({ card: expect.objectContaining({ title: 'bash ls', status: 'denied' }) }),
     );
+  });
+
+  it('joins without what no person wrote, and shows a running call once', () => {
+    const { view, prints } = after([], {
+      ...SNAPSHOT,
+      items: [
+        user('one'),
+        { ...user('[background command b1 (make): done]'), automatic: true },
+        { type: 'tool-call', callId: 'c1', name: 'bash', arguments: '{"command":"make"}' },
+      ],
+      tools: [{ call: { callId: 'c1', name: 'bash', title: 'make', arguments: '{}' }, text: '' }],
+    });
+    expect(prints).toEqual([{ type: 'message', text: 'one', from: undefined, images: 0 }]);
+    expect(view.calls).toMatchObject([{ title: 'make' }]);
   });
 
   it('joins in the middle of an answer, a call and an approval', () => {

@@ -128,6 +128,7 @@ function indented(lines: readonly Line[], width: number): Line[] {
 }
 
 const GLYPHS: Readonly<Record<CardStatus, { readonly glyph: string; readonly look: Style }>> = {
+  preview: { glyph: '?', look: YELLOW },
   waiting: { glyph: '?', look: YELLOW },
   running: { glyph: '●', look: CYAN },
   done: { glyph: '✓', look: GREEN },
@@ -138,6 +139,7 @@ const GLYPHS: Readonly<Record<CardStatus, { readonly glyph: string; readonly loo
 
 /** The status as a word, because the glyphs are ambiguous without colours. */
 const WORDS: Readonly<Record<CardStatus, string>> = {
+  preview: '',
   waiting: 'waits for approval',
   running: '',
   done: '',

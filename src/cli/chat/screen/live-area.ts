@@ -14,6 +14,7 @@ import { cardLines } from './cards.ts';
 import { activityLine, FRAME_MS, statusLine } from './activity.ts';
 import { textOf } from '../view/answer-steps.ts';
 import { compactCount, statusTexts } from './status.ts';
+import { todoLines } from './todo-lines.ts';
 import { isBusy, type Running, type View } from '../view/view.ts';
 
 const DIM = { dim: true } as const;
@@ -35,14 +36,17 @@ export interface Area {
   readonly defaultMode: string | undefined;
 }
 
-/** Draws everything below the finished text: the end of the answer, the activity, the input, and the status line. */
+/** Draws everything below the finished text: the end of the answer, the activity, the todos, the input, and the status line. */
 export function chatArea(
   { view, open, question, editor, prompt, hint, defaultMode }: Area,
   { columns, rows }: { readonly columns: number; readonly rows: number },
   now: number,
 ): LiveArea & { readonly redrawAfterMs: number | undefined } {
   const above = view === undefined ? [] : activityLines(view, columns, now);
+  // A question needs the space: the todos are folded to one line.
+  const todos = todoLines(view?.todos ?? [], { columns, rows: question === undefined ? rows : 0 });
   const gap = open.length > 0 && above.length > 0 ? [line('')] : [];
+  const todoGap = todos.length > 0 ? [line('')] : [];
   const input =
     question ??
     renderEditor(editor, {
@@ -61,7 +65,7 @@ export function chatArea(
     (view.state === 'running' || view.calls.length + view.shells.length > 0);
   return {
     ...stackLive([
-      staticLive([...open, ...gap, ...above, line('')]),
+      staticLive([...open, ...gap, ...above, ...todoGap, ...todos, line('')]),
       input,
       staticLive([...menu, ...hints, ...foot]),
     ]),

@@ -8,9 +8,9 @@ import type { ApprovalAnswer, ApprovalQuestion } from './approval-dialog.ts';
 
 /** Converts a pending approval to the question that is shown. */
 export function questionAbout(approval: Approval, number: QuestionNumber = ONLY): ApprovalQuestion {
-  const { tool, title, reason, arguments: json, rule, podId, deadline } = approval;
+  const { tool, title, reason, arguments: json, rule, podId, podName, deadline } = approval;
   const input = argumentsIn(json);
-  const child = podId === undefined ? '' : ' (requested by a child pod)';
+  const child = podId === undefined ? '' : ` (sub-agent: ${podName ?? podId})`;
   const until = deadline === undefined ? '' : ` Expires at ${deadline}.`;
   return {
     title: `${numberText(number)}${tool} wants to run: ${title}${child}`,

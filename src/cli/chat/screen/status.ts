@@ -21,7 +21,7 @@ type Length = 'full' | 'short' | 'least';
 
 /** The name of the session, the model, the mode, and the state of the pod. */
 function sessionText(view: View, defaultMode: string | undefined, length: Length): string {
-  const { settings, model, approvals } = view;
+  const { settings, model, approvals, background } = view;
   const state = view.isAway ? 'away' : view.state;
   const { name, thinking } = settings;
   const mode = settings.mode ?? defaultMode;
@@ -30,6 +30,9 @@ function sessionText(view: View, defaultMode: string | undefined, length: Length
     length === 'full' ? `${model.provider}/${model.modelId}` : model.modelId,
     ...(thinking === undefined || thinking === 'off' || length === 'least' ? [] : [`thinking ${thinking}`]),
     ...(mode === undefined ? [] : [mode]),
+    ...(background.length === 0
+      ? []
+      : [`${background.length}${length === 'full' ? ' in background' : ' bg'}`]),
     approvals.length > 1 && !view.isAway ? `${approvals.length} questions` : state,
   ].join(' · ');
 }

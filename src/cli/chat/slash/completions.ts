@@ -25,8 +25,8 @@ export function completionOf(text: string, cursor: number, known: Known): Comple
   const typed = text.slice(0, cursor);
   if (/^\/[\w-]*$/.test(typed)) return commandNames(typed, known.commands);
   const [, name, argument] = /^\/([\w-]+) +(\S*)$/.exec(typed) ?? [];
-  if (name !== undefined && argument !== undefined)
-    return completing(argument, cursor, valuesFor(name, known));
+  const values = name === undefined ? [] : valuesFor(name, known);
+  if (argument !== undefined && values.length > 0) return completing(argument, cursor, values);
   const mention = mentionBefore(typed);
   if (mention === undefined) return undefined;
   return fileCompletion(mention, known.cwd, known.files(known.cwd, mention.path === ''));

@@ -12,6 +12,7 @@ export async function markdownOf(pod: PodHandle): Promise<string> {
 function sectionsOf(item: Item): readonly string[] {
   switch (item.type) {
     case 'message':
+      if (item.automatic === true) return [];
       return [`## ${HEADINGS[item.role]}`, textOf(item.content)];
     case 'tool-call':
       return [`### ${item.name}`, fenced(item.arguments, 'json')];

@@ -4,13 +4,13 @@ import { nearestMatch, PolypodError, systemCodeOf } from '../../../base/index.ts
 import { type CustomCommand, expandCommand } from '../../../setup/index.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import { THINKING_LEVELS } from '../../../llm/index.ts';
-import { builtinTools } from '../../../tools/index.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { SlashCommandContext } from './slash-context.ts';
 import { markdownOf } from './export.ts';
 import { sessionItems } from '../session-items.ts';
+import { redo, rewind, undo } from './rewind.ts';
 import { modelItems } from './model-items.ts';
-import { branchRows, costRows, sessionRows } from './slash-rows.ts';
+import { backgroundRows, branchRows, costRows, sessionRows } from './slash-rows.ts';
 
 /** A command that is typed in the chat. */
 export interface SlashCommand {
@@ -100,6 +100,19 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     },
   },
   {
+    name: 'undo',
+    takes: '[yes]',
+    summary: 'take back the last prompt, with its file changes',
+    run: undo,
+  },
+  {
+    name: 'rewind',
+    takes: '[NUMBER]',
+    summary: 'return to before an earlier prompt: files too',
+    run: rewind,
+  },
+  { name: 'redo', takes: '[yes]', summary: 'undo the last /undo or /rewind', run: redo },
+  {
     name: 'fork',
     takes: '',
     summary: 'continue in a copy of this session',
@@ -171,6 +184,12 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     },
   },
   {
+    name: 'commands',
+    takes: '[end ID|all]',
+    summary: "list the agent's background commands, or end them",
+    run: backgroundCommands,
+  },
+  {
     name: 'todos',
     takes: '',
     summary: "show the agent's to-do list",
@@ -183,11 +202,10 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'tools',
     takes: '',
     summary: 'list the available tools',
-    run(_, { view, notify }) {
-      const { tools, clientTools } = view.settings;
-      const own = [...builtinTools.map(({ name }) => name), 'todo', 'web_fetch'];
-      const all = [...own, ...clientTools.map(({ name }) => name)];
-      notify(tools === undefined ? `${all.join(', ')}, and those of its MCP servers` : tools.join(', '));
+    async run(_, { pod, list }) {
+      const { tools } = await pod.briefing();
+      const width = Math.max(...tools.map(({ name }) => name.length));
+      list(tools.map(({ name, description }) => `${name.padEnd(width)}  ${firstSentence(description)}`));
     },
   },
   {
@@ -221,25 +239,26 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Alt-Enter', 'a new line; during a run: queue a follow-up'],
   ['\\ Enter, Ctrl-J', 'a new line'],
   ['Ctrl-C', 'clear the input, cancel the run, or exit (twice)'],
-  ['Esc Esc', 'cancel the run'],
+  ['Esc Esc', 'cancel the run; without one: /rewind'],
   ['Ctrl-D', 'exit'],
-  ['Ctrl-O', 'expand the last collapsed part; again: the one before it'],
+  ['Ctrl-O', 'expand the last collapsed part; again: the previous'],
   ['Up, Down', 'previous prompts'],
   ['Ctrl-R', 'search the previous prompts'],
   ['Ctrl-G', 'edit the input with $VISUAL or $EDITOR'],
   ['Ctrl-L', 'redraw the screen'],
-  ['Tab, @', 'complete commands, and files anywhere below the directory with @'],
-  ['!cmd, !!cmd', 'run a shell command; with !! the model does not receive it'],
+  ['Tab, @', 'complete commands; after @: files of the directory'],
+  ['!cmd, !!cmd', 'run a command; with !! the model does not see it'],
 ];
 
 function helpRows(custom: readonly CustomCommand[]): readonly string[] {
-  const rows = [
-    ...SLASH_COMMANDS.map(({ name, takes, summary }) => [`/${name} ${takes}`.trim(), summary] as const),
-    ...customRows(custom).map(({ name, takes, summary }) => [`/${name} ${takes}`.trim(), summary] as const),
-    ...KEYS,
-  ];
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
+  const row = ({ name, takes, summary }: Omit<SlashCommand, 'run'>) =>
+    [`/${name} ${takes}`.trim(), summary] as const;
+  const builtIn = SLASH_COMMANDS.map(row);
+  // The argument of a custom command can be long, and must not displace the other texts.
+  const width = Math.max(...[...builtIn, ...KEYS].map(([left]) => left.length));
+  return [...builtIn, ...customRows(custom).map(row), ...KEYS].map(
+    ([left, right]) => `${left.padEnd(width)}  ${right}`,
+  );
 }
 
 /** Custom commands as lists show them. A built-in command with the same name takes precedence. */
@@ -253,6 +272,18 @@ export function customRows(
       takes,
       summary: sanitizeLine(`${description} (${of})`),
     }));
+}
+
+async function backgroundCommands(rest: string, context: SlashCommandContext): Promise<void> {
+  const { view, list, handle } = context;
+  if (rest === '') return list(backgroundRows(view.background, new Date()));
+  const { id } = /^end\s+(?<id>\S+)$/.exec(rest)?.groups ?? {};
+  if (id === undefined)
+    throw new PolypodError(
+      'bad-request',
+      'the command is missing, as in /commands end ID or /commands end all',
+    );
+  await handle({ type: 'end-background', ...(id !== 'all' && { id }) });
 }
 
 async function exportTo(rest: string, { pod, view, notify }: SlashCommandContext): Promise<void> {
@@ -271,4 +302,8 @@ function oneOf<T extends string>(known: readonly T[], word: string, what: string
   const found = known.find((one) => one === word);
   if (found !== undefined) return found;
   throw new PolypodError('bad-request', `${what} cannot be "${word}": one of ${known.join(', ')}`);
+}
+
+function firstSentence(text: string): string {
+  return /^[^]*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
 }

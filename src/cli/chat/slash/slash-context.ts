@@ -4,6 +4,7 @@ import type { CustomCommand } from '../../../setup/index.ts';
 import type { NoticeTone } from '../view/card.ts';
 import type { PodLocation } from '../../hosting/index.ts';
 import type { PickItem } from '../screen/picker-box.ts';
+import type { Print } from '../view/print.ts';
 import type { View } from '../view/view.ts';
 
 /** What a slash command can use. */
@@ -13,6 +14,7 @@ export interface SlashCommandContext {
   readonly pod: PodHandle;
   readonly notify: (text: string, tone?: NoticeTone) => void;
   readonly list: (rows: readonly string[]) => void;
+  readonly print: (prints: readonly Print[]) => void;
   /** The commands that the user and the project store in files. */
   readonly customCommands: () => Promise<readonly CustomCommand[]>;
   /** Sends a prompt, as if the user had typed it. */

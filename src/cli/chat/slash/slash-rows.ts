@@ -14,13 +14,23 @@ export function branchRows(texts: readonly string[]): readonly string[] {
 
 /** The most recent sessions with the shortest unique prefixes of their ids. */
 export async function sessionRows(location: PodLocation): Promise<readonly string[]> {
-  const rows = (await location.sessions()).filter(({ archived }) => !archived);
+  const rows = (await location.sessions()).filter(({ archived, spawned = false }) => !archived && !spawned);
   const ids = shortIds(rows.map(({ id }) => id));
   const now = new Date();
-  return rows.slice(0, 20).map(({ id, name, updatedAt, firstPrompt = '' }) => {
-    const about = name === undefined ? inALine(firstPrompt) : `${name}: ${inALine(firstPrompt)}`;
+  return rows.slice(0, 20).map(({ id, name, title, updatedAt, firstPrompt = '' }) => {
+    const text = title ?? inALine(firstPrompt);
+    const about = name === undefined ? text : `${name}: ${text}`;
     return [ids.get(id) ?? id, relativeTime(updatedAt, now).padStart(6), about].join('  ');
   });
+}
+
+/** The background commands that run, with the ids that `/commands end` accepts. */
+export function backgroundRows(commands: View['background'], now: Date): readonly string[] {
+  if (commands.length === 0) return ['no background command is running'];
+  const rows = commands.map(
+    ({ id, command, startedAt }) => `${id}  ${relativeTime(startedAt, now).padStart(6)}  ${inALine(command)}`,
+  );
+  return [...rows, '/commands end ID ends one of them, /commands end all all'];
 }
 
 /** The token and cost totals of the conversation. */

@@ -1,4 +1,4 @@
-export type CardStatus = 'waiting' | 'running' | 'done' | 'failed' | 'denied' | 'cancelled';
+export type CardStatus = 'preview' | 'waiting' | 'running' | 'done' | 'failed' | 'denied' | 'cancelled';
 
 /** One tool call, as shown to a user. */
 export interface ToolCard {

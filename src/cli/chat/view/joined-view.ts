@@ -27,6 +27,7 @@ export function viewFromSnapshot(snapshot: Snapshot, me: Origin, now: number): S
       me,
       state,
       settings,
+      title: snapshot.title?.text,
       // The configured model is shown, even before the pod has resolved it.
       model: settings.model ?? model,
       hasBegun: items.length > 0 || snapshot.queue.length > 0,
@@ -39,6 +40,7 @@ export function viewFromSnapshot(snapshot: Snapshot, me: Origin, now: number): S
       shells: shells.map(({ shellId, command, private: isPrivate }) =>
         running(shellTitle(command, isPrivate), shellId, ''),
       ),
+      background: snapshot.background ?? [],
       approvals: snapshot.approvals,
       queue: snapshot.queue,
       todos: snapshot.todos,
@@ -63,7 +65,7 @@ export function viewFromSnapshot(snapshot: Snapshot, me: Origin, now: number): S
   };
 }
 
-function past({ items, approvals, denied, diffs }: Snapshot): readonly Print[] {
+function past({ items, approvals, tools, denied, diffs }: Snapshot): readonly Print[] {
   const prompts = items.flatMap((item, index) => (isPrompt(item) ? [index] : []));
   const from = prompts.at(-PROMPTS_SHOWN) ?? 0;
   const earlier = prompts.filter((index) => index < from).length;
@@ -72,9 +74,9 @@ function past({ items, approvals, denied, diffs }: Snapshot): readonly Print[] {
   const results = new Map(
     items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])),
   );
-  // A pending approval shows its call below.
-  const asked = new Set(approvals.map(({ callId }) => callId));
-  const shown = items.slice(from).filter((item) => item.type !== 'tool-call' || !asked.has(item.callId));
+  // A pending approval shows its call below, and so does a call that runs.
+  const open = new Set([...approvals.map(({ callId }) => callId), ...tools.map(({ call }) => call.callId)]);
+  const shown = items.slice(from).filter((item) => item.type !== 'tool-call' || !open.has(item.callId));
   const known: Known = {
     results,
     denied: new Set(denied),
@@ -95,6 +97,7 @@ interface Known {
 function printsOf(item: Item, known: Known): readonly Print[] {
   switch (item.type) {
     case 'message': {
+      if (item.automatic === true) return [];
       const text = textOf(item.content);
       if (item.role === 'assistant') return [{ type: 'text', text }, { type: 'text-end' }];
       const images = item.content.filter(({ type }) => type === 'image').length;
@@ -144,7 +147,7 @@ export function argumentsInShort(json: string): string {
 }
 
 function isPrompt(item: Item): boolean {
-  return item.type === 'message' && item.role === 'user';
+  return item.type === 'message' && item.role === 'user' && item.automatic !== true;
 }
 
 function lastAnswer(items: readonly Item[]): string {

@@ -12,6 +12,7 @@ export const COMMAND_NOTICES: Readonly<Partial<Record<PodCommand['type'], string
   pause: 'a pause was requested',
   'abort-retry': 'the retry was stopped',
   'abort-shell': 'the command was stopped',
+  'end-background': 'background commands were ended',
   compact: 'a summary was requested',
 };
 
@@ -68,10 +69,31 @@ export function decisionPrint(
   return notice(comment === undefined || comment === '' ? `${text}${call}` : `${text}${call} (${comment})`);
 }
 
+/** What a rewind did with files. The conversation has its own notice. */
+export function rewoundNotices(
+  { me, cwd }: View,
+  { files, by, door }: PodEventOf<'rewound'>,
+): readonly Print[] {
+  const from = formatOtherOrigin(me, { by, door });
+  const who = from === undefined ? '' : ` by ${from}`;
+  const name = (path: string): string => (path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path);
+  const named = (outcome: string): readonly string[] =>
+    files.filter((file) => file.outcome === outcome).map(({ path }) => name(path));
+  const [restored, removed] = [named('restored'), named('removed')];
+  return [
+    ...(restored.length === 0 ? [] : [notice(`restored${who}: ${restored.join(', ')}`)]),
+    ...(removed.length === 0 ? [] : [notice(`removed${who}: ${removed.join(', ')}`)]),
+    ...files.flatMap(({ path, outcome, reason = '' }) =>
+      outcome === 'skipped' ? [notice(`not restored: ${name(path)}: ${reason}`, 'warning')] : [],
+    ),
+    ...(from === undefined ? [] : [notice(`rewound by ${from}`)]),
+  ];
+}
+
 const FOR_HOW_LONG = {
   once: '',
   session: ', also for the rest of this session',
-  always: ', always from now on',
+  always: ', always in this project',
 };
 
 /** The settings that have changed. */

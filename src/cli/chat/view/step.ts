@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../../../base/index.ts';
+import { promptTitle, withoutUndefined } from '../../../base/index.ts';
 import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { addTotals } from '../../../worker/index.ts';
 import { isFromAnotherClient } from '../../hosting/headless-approvals.ts';
@@ -15,7 +15,14 @@ import {
   toolUpdate,
 } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
-import { compacted, endOfRun, decisionPrint, settingsNotices, COMMAND_NOTICES } from './notices.ts';
+import {
+  compacted,
+  endOfRun,
+  decisionPrint,
+  rewoundNotices,
+  settingsNotices,
+  COMMAND_NOTICES,
+} from './notices.ts';
 import type { Step, StepResult } from './step-result.ts';
 import { formatOtherOrigin, type View } from './view.ts';
 
@@ -60,11 +67,12 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   input: (view, { origin, item, queueId, by, door }) => {
     const queue = view.queue.filter((queued) => queued.queueId !== queueId);
     const isUserMessage = item.type === 'message' && item.role === 'user' && origin !== 'continuation';
-    // A shell command of the user has its own card.
-    if (!isUserMessage || origin === 'shell') return { queue };
+    // A shell command of the user has its own card, and what a notice reports was shown when it happened.
+    if (!isUserMessage || origin === 'shell' || origin === 'notice') return { queue };
     const images = item.content.filter(({ type }) => type === 'image').length;
     const from = formatOtherOrigin(view.me, { by, door });
-    return { queue, prints: [{ type: 'message', text: textOf(item.content), from, images }] };
+    const title = view.title ?? promptTitle(textOf(item.content));
+    return { queue, title, prints: [{ type: 'message', text: textOf(item.content), from, images }] };
   },
   'turn-start': () => ({ activity: 'waiting for the model', written: 0, thoughts: new Map() }),
   'llm-end': (view, { usage, cost }) => ({
@@ -133,15 +141,19 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     prints: settingsNotices(view, settings, { by, door }),
   }),
   todos: (_, { items }) => {
+    if (items.length === 0) return { todos: items };
     const done = items.filter(({ status }) => status === 'completed').length;
     const current = items.find(({ status }) => status === 'in_progress');
     const now = current === undefined ? '' : `: ${current.content}`;
     return { todos: items, prints: [notice(`todos ${done}/${items.length}${now}`)] };
   },
+  title: (_, { title, totals }) => ({ title, totals }),
   branched: () => ({
     contextTokens: 0,
-    prints: [notice('returned to an earlier point; the later messages stay in the session')],
+    prints: [notice('returned to another point of the conversation; all messages stay in the session')],
   }),
+  'file-change': silent,
+  rewound: (view, event) => ({ prints: rewoundNotices(view, event) }),
   'shell-start': (view, { shellId, command, private: isPrivate, by, door }, now) => {
     const from = formatOtherOrigin(view.me, { by, door });
     const title = shellTitle(command, isPrivate);
@@ -155,6 +167,13 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     shells: view.shells.map((shell) => (shell.id === shellId ? { ...shell, text } : shell)),
   }),
   'shell-end': shellEnd,
+  'background-start': (view, { type: _, seq: __, ...command }) => ({
+    background: [...view.background, command],
+  }),
+  'background-end': (view, { id, command, status, message }) => ({
+    background: view.background.filter((one) => one.id !== id),
+    prints: [notice(`background command ${id} (${command}): ${message}`, BACKGROUND_TONES[status])],
+  }),
   'client-call': silent,
   'client-cancel': silent,
   recovered: () => ({
@@ -179,6 +198,13 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     };
   },
 };
+
+const BACKGROUND_TONES = {
+  done: undefined,
+  ended: undefined,
+  failed: 'warning',
+  interrupted: 'warning',
+} as const;
 
 function isOther(one: View['model'], other: View['model']): boolean {
   return one.provider !== other.provider || one.modelId !== other.modelId;

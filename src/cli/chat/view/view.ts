@@ -1,4 +1,12 @@
-import type { Approval, ModelChoice, Origin, PodSettings, PodState, Queued } from '../../../pod/index.ts';
+import type {
+  Approval,
+  BackgroundCommandStart,
+  ModelChoice,
+  Origin,
+  PodSettings,
+  PodState,
+  Queued,
+} from '../../../pod/index.ts';
 import type { TodoItem } from '../../../tools/index.ts';
 import type { RunOutcome, Totals } from '../../../worker/index.ts';
 
@@ -25,6 +33,8 @@ export interface View {
   readonly me: Origin;
   readonly state: PodState;
   readonly settings: PodSettings;
+  /** What the session is about; undefined before the first prompt. */
+  readonly title: string | undefined;
   readonly model: ModelChoice;
   /** Whether the conversation has any message. */
   readonly hasBegun: boolean;
@@ -39,6 +49,8 @@ export interface View {
   readonly answer: string;
   readonly calls: readonly Running[];
   readonly shells: readonly Running[];
+  /** The background commands of the agent that run. */
+  readonly background: readonly BackgroundCommandStart[];
   readonly approvals: readonly Approval[];
   readonly queue: readonly Queued[];
   readonly todos: readonly TodoItem[];
