@@ -5,10 +5,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { CONFIG_TEMPLATE } from '../dist/setup/config/config-template.js';
 import { builtinTools } from '../dist/tools/builtin-tools.js';
 import { todoTool } from '../dist/tools/todo.js';
+import { BUILT_IN_TYPES, SubagentSlots, subagentTool } from '../dist/delegation/index.js';
+import { webFetchTool } from '../dist/tools/web-fetch.js';
+import { webSearchTool } from '../dist/tools/web-search.js';
 
 const PAGES = {
   'docs/configuration.md': configurationPage(),
-  'docs/tools.md': toolsPage([...builtinTools, todoTool({ get: () => [], set: () => {} })]),
+  'docs/tools.md': toolsPage([
+    ...builtinTools,
+    todoTool({ get: () => [], set: () => {} }),
+    webFetchTool({ privateHosts: () => [] }),
+    webSearchTool({ provider: 'brave' }),
+    subagentTool({ types: BUILT_IN_TYPES, slots: new SubagentSlots() }),
+  ]),
 };
 
 const isCheck = process.argv.includes('--check');
@@ -48,7 +57,7 @@ ${parametersTable(parameters)}
   );
   return `# Tools
 
-The tools that every agent has, as the model sees them. [permissions.md](permissions.md) explains which calls need approval. Tools of MCP servers are named \`mcp__SERVER__TOOL\` (\`polypod mcp status\`); [extensions.md](extensions.md) explains how to add your own.
+The tools that every agent has, as the model sees them. \`web_search\` exists only if \`web_search\` in the configuration names a provider; with \`--offline\`, there are no web tools. [permissions.md](permissions.md) explains which calls need approval. Tools of MCP servers are named \`mcp__SERVER__TOOL\` (\`polypod mcp status\`); [extensions.md](extensions.md) explains how to add your own.
 
 This page is generated from the schemas of the tools (\`npm run docs\`).
 
