@@ -1,20 +1,29 @@
 /** Every provider and every door. */
 import { PolypodError } from './base/index.ts';
 import { anthropic } from './llm/anthropic/index.ts';
+import { bedrock } from './llm/bedrock/index.ts';
 import { gemini } from './llm/gemini/index.ts';
 import type { Provider } from './llm/index.ts';
 import { ollama } from './llm/ollama/index.ts';
 import { openaiChat } from './llm/openai-chat/index.ts';
 import { openaiResponses } from './llm/openai-responses/index.ts';
+import { acpDoor } from './protocols/acp/door.ts';
 import { hldDoor } from './protocols/hld/door.ts';
 import { podDoor } from './protocols/pod/door.ts';
 import { rpcDoor } from './protocols/rpc/door.ts';
 import { tasksDoor } from './protocols/tasks/door.ts';
 
-export const providers: readonly Provider[] = [anthropic, openaiChat, openaiResponses, gemini, ollama];
+export const providers: readonly Provider[] = [
+  anthropic,
+  openaiChat,
+  openaiResponses,
+  gemini,
+  ollama,
+  bedrock,
+];
 
 /** Each describes itself here; its code is loaded when it is opened. */
-export const doors = [podDoor, hldDoor, rpcDoor, tasksDoor] as const;
+export const doors = [podDoor, hldDoor, rpcDoor, acpDoor, tasksDoor] as const;
 export { podDoor };
 export type KnownDoor = (typeof doors)[number];
 

@@ -105,42 +105,6 @@ describe('the examples run', () => {
     expect(output.length).toBeGreaterThan(20);
   });
 
-  it.each([
-    ['README.md', 'readme-stream'],
-    ['docs/pod.md', 'pod-host'],
-    ['docs/pod.md', 'pod-tool'],
-    ['docs/protocols/pod.md', 'pod-listener'],
-    ['docs/protocols/pod.md', 'pod-client'],
-    ['docs/worker.md', 'worker-run'],
-    ['docs/simulator.md', 'simulator-script'],
-  ])('%s: the example compiles', async (page, name) => {
-    const directory = withPolypod();
-    symlinkSync(resolve('node_modules/@types'), join(directory, 'node_modules/@types'));
-    writeFileSync(join(directory, 'example.mts'), blockNamed(page, name));
-    const flags = [
-      '--strict',
-      '--noEmit',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2023',
-      '--types',
-      'node',
-      '--skipLibCheck',
-    ];
-    const tsc = promisify(execFile)(
-      process.execPath,
-      [resolve('node_modules/typescript/bin/tsc'), ...flags, 'example.mts'],
-      { cwd: directory },
-    );
-    expect(
-      await tsc.then(
-        ({ stdout }) => stdout,
-        (error: { stdout: string }) => error.stdout,
-      ),
-    ).toBe('');
-  });
-
   it('simulator: a script answers', async () => {
     expect(await run(blockNamed('docs/simulator.md', 'simulator-script'), {})).toBe('ls\n');
   });

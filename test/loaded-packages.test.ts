@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSim } from '../src/sim/index.ts';
 import { MAIN, temporaryDirectory } from './cli/polypod.ts';
 
 /** Runs in the program before its first line: appends the name of each package that is loaded to a file. */
@@ -37,7 +38,11 @@ interface Run {
   readonly stop: () => Promise<void>;
 }
 
-function start(args: readonly string[], home = temporaryDirectory()): Run {
+function start(
+  args: readonly string[],
+  home = temporaryDirectory(),
+  env: Readonly<Record<string, string>> = {},
+): Run {
   const [record, recorder] = [join(home, 'loaded.txt'), join(home, 'recorder.mjs')];
   writeFileSync(recorder, RECORDER);
   if (!existsSync(record)) writeFileSync(record, '');
@@ -47,6 +52,7 @@ function start(args: readonly string[], home = temporaryDirectory()): Run {
       HOME: home,
       LOADED_PACKAGES: record,
       POLYPOD_RUNTIME_DIR: join(home, 'run'),
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -77,6 +83,8 @@ function start(args: readonly string[], home = temporaryDirectory()): Run {
   };
 }
 
+const AWS = ['@aws-sdk/credential-providers', '@smithy/core', '@smithy/signature-v4'];
+
 const HTTP = ['fastify', '@fastify/rate-limit', 'ws', 'typebox', 'ajv'];
 
 describe('packages are loaded on demand', () => {
@@ -104,5 +112,28 @@ describe('packages are loaded on demand', () => {
     expect(daemon.packages()).toEqual(expect.arrayContaining(HTTP));
     expect(daemon.packages()).not.toContain('@fastify/swagger');
     await daemon.stop();
+  });
+
+  it('polypod ask loads those of AWS when a Bedrock account answers, and not when there is only one', async () => {
+    const sim = await startSim({ script: () => ({ parts: [{ text: 'Hello.' }] }) });
+    onTestFinished(() => sim.close());
+    const env = {
+      ANTHROPIC_BASE_URL: sim.url,
+      ANTHROPIC_API_KEY: 'any',
+      AWS_ENDPOINT_URL_BEDROCK_RUNTIME: sim.url,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'AKID',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+    };
+    const other = start(['ask', 'Hi'], temporaryDirectory(), env);
+    await other.ended();
+    expect({ packages: other.packages(), output: other.output() }).toEqual({
+      packages: [],
+      output: 'Hello.\n',
+    });
+    const signed = start(['ask', '-m', 'bedrock/sim', 'Hi'], temporaryDirectory(), env);
+    await signed.ended();
+    expect(signed.output()).toBe('Hello.\n');
+    expect(signed.packages()).toEqual(expect.arrayContaining(AWS));
   });
 });

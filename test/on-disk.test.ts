@@ -51,11 +51,13 @@ interface Found {
 async function filesOfAnExercise(): Promise<readonly Found[]> {
   const fixture = await cliFixture([
     call('bash', { command: 'seq 1 30000' }),
+    call('write', { path: 'counted.txt', content: '30000' }),
     ...Array.from({ length: 6 }, () => textAnswer('Yes.')),
     call('bash', { command: 'node -e 1' }),
     textAnswer('Done.'),
   ]);
   fixture.configure('model: anthropic/x\ntasks:\n  name: helper\n  port: 0\n');
+  writeFileSync(join(fixture.project, 'counted.txt'), '0');
   const byTest = new Set(filesBelow(fixture.home).map(({ path }) => path));
   const all = new Map<string, Found>();
   const listFiles = (): void => {
@@ -71,7 +73,7 @@ async function filesOfAnExercise(): Promise<readonly Found[]> {
 
   await run('run', '-q', ...inProject, '-n', 'first', '--mode', 'full-access', 'Count.');
   await run('new', ...inProject, '-n', 'second');
-  await run('rm', 'second');
+  await run('rm', 'first', 'second');
   await run('keys', 'create', '--owner', 'ada');
   const chat = await polypod(['chat', ...inProject], { env: fixture.env, input: 'Hello\n/export\n' });
   expect(chat.code).toBe(0);

@@ -158,7 +158,8 @@ describe('the package', () => {
     const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
     expect(
       files.filter(
-        ({ path }) => !/^(?:dist\/|docs\/|bench\/RESULTS\.md|[A-Z]+\.md|LICENSE|package\.json)/.test(path),
+        ({ path }) =>
+          !/^(?:dist\/|web\/|docs\/|bench\/RESULTS\.md|[A-Z]+\.md|LICENSE|package\.json)/.test(path),
       ),
     ).toEqual([]);
 

@@ -41,6 +41,7 @@ export { lastResult } from './last-result.ts';
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, createLog } from './log.ts';
 export { nearestMatch } from './text/nearest-match.ts';
 export { isPartOfId } from './part-of-id.ts';
+export { promptTitle, writtenTitle } from './text/title.ts';
 export { isPrintableLine } from './text/printable-line.ts';
 export { DAEMON_SOCKET, dataDirectoryFrom, homeFrom, socketDirectory } from './socket-directory.ts';
 export { isReaderTooSlow, ReaderTooSlowError } from './reader-too-slow-error.ts';
@@ -49,7 +50,7 @@ export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from 
 export { fieldProblems, type FieldProblem, type ValidationError } from './json-schema/problem-text.ts';
 export { schemaError, schemaProblems, validateValue } from './json-schema/schema-problems.ts';
 export { settlesWithin } from './settles-within.ts';
-export { uuidv7, uuidv7Time } from './uuid.ts';
+export { randomDigits, uuidv7, uuidv7Time } from './uuid.ts';
 import * as shape from './shape.ts';
 export { shape };
 export { explainStartFailure, type StartFailure, unreadablePathNote } from './start-failure.ts';

@@ -20,4 +20,4 @@ export function redactor(secrets: Iterable<string>): Redact {
 export const REDACTED = '[redacted]';
 
 const KEY_SHAPES =
-  /\b(?:sk-(?:ant-|or-|proj-)?[A-Za-z0-9_-]{16,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|AKIA[A-Z0-9]{16}|ppk_[0-9a-z]{8,32}_[\w-]{20,}|ppt_[\w-]{20,})/g;
+  /\b(?:sk-(?:ant-|or-|proj-)?[A-Za-z0-9_-]{16,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|A[KS]IA[A-Z0-9]{16}|ya29\.[\w-]{20,}|tvly-[\w-]{16,}|ppk_[0-9a-z]{8,32}_[\w-]{20,}|ppt_[\w-]{20,})/g;

@@ -31,7 +31,8 @@ export function isSecretVariable(name: string, value: string): boolean {
   return isSecretName(name) || containsKey(value);
 }
 
-const SECRET_NAME = /^POLYPOD_|SECRET|API_?KEY|(?:^|_)KEY$|(?:TOKEN|PASSWORD|PASSWD|PASSPHRASE)$/i;
+const SECRET_NAME =
+  /^POLYPOD_|SECRET|API_?KEY|BEARER_TOKEN|(?:^|_)KEY$|(?:TOKEN|PASSWORD|PASSWD|PASSPHRASE)$/i;
 
 /** Finds well-known API keys in variables with inconspicuous names. */
 function containsKey(value: string): boolean {

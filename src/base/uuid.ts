@@ -1,13 +1,20 @@
 /** Creates a UUID version 7. It starts with the time, so that ids sort by age. */
 export function uuidv7(now = Date.now()): string {
+  const time = now.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${uuidv4().slice(15)}`;
+}
+
+/** Returns random hexadecimal digits, at most 24. */
+export function randomDigits(count: number): string {
+  const id = uuidv4();
+  // Without the dashes and the digits that are the same in every id.
+  return (id.slice(0, 8) + id.slice(9, 13) + id.slice(24)).slice(0, count);
+}
+
+/** `randomUUID` draws random bytes for 128 ids at a time; asking the system for each id takes 5 µs. */
+function uuidv4(): string {
   // Loaded on first use: it adds 2 ms to the start of every command.
-  const { randomFillSync } = process.getBuiltinModule('node:crypto');
-  const bytes = randomFillSync(Buffer.alloc(16));
-  bytes.writeUIntBE(now, 0, 6);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return process.getBuiltinModule('node:crypto').randomUUID();
 }
 
 /** The time that `uuidv7` put into an id, in milliseconds; undefined for other ids. */

@@ -22,6 +22,10 @@ export const COMMANDS: CommandTable = {
     summary: 'Submit tasks to an agent over HTTP and follow them.',
     load: async () => (await import('./commands/task/task.ts')).task,
   },
+  acp: {
+    summary: 'Serve an editor that speaks the Agent Client Protocol, on stdin and stdout.',
+    load: async () => (await import('./commands/acp.ts')).acp,
+  },
   serve: {
     summary: 'Start the daemon, which hosts agents.',
     load: async () => (await import('./commands/serve.ts')).serve,
@@ -71,7 +75,7 @@ export const COMMANDS: CommandTable = {
     load: async () => (await import('./commands/trash/trash.ts')).trash,
   },
   sessions: {
-    summary: 'Show, continue, interrupt or archive sessions.',
+    summary: 'Show, continue, interrupt, rewind or archive sessions.',
     load: async () => (await import('./commands/sessions/sessions.ts')).sessions,
   },
   approvals: {
@@ -84,7 +88,7 @@ export const COMMANDS: CommandTable = {
   },
   logs: {
     summary: "Show the daemon's log, or the events of a pod.",
-    load: async () => (await import('./commands/logs.ts')).logs,
+    load: async () => (await import('./commands/log/logs.ts')).logs,
   },
   audit: {
     summary: 'Show or verify the audit log.',
@@ -111,8 +115,8 @@ export const COMMANDS: CommandTable = {
     load: async () => (await import('./commands/models.ts')).models,
   },
   mcp: {
-    summary: 'List the configured MCP servers and check them.',
-    load: async () => (await import('./commands/mcp.ts')).mcp,
+    summary: 'List and check MCP servers, or serve agents to an MCP host.',
+    load: async () => (await import('./commands/mcp/mcp.ts')).mcp,
   },
   decode: {
     summary: "Print a provider's recorded stream as normalised events.",
@@ -127,7 +131,7 @@ export const COMMANDS: CommandTable = {
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   sim: {
-    summary: 'Run a simulated provider for all five provider APIs.',
+    summary: 'Run a simulated provider for all provider APIs.',
     load: async () => (await import('./commands/sim.ts')).sim,
   },
   completion: {

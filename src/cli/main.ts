@@ -42,6 +42,9 @@ const context: CommandContext = {
     }),
 };
 
+// The official packages for Amazon Bedrock would print on Node 20 that their later versions need Node 22. Our versions are fixed.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+
 // A closed terminal sends SIGHUP: no command of an agent may outlive its host, whichever signal ends it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const) process.on(signal, interrupt);
 
@@ -118,7 +121,8 @@ Next steps:
   polypod ask "What can you do?"              send one prompt to a model
   polypod chat                                work with an agent in this directory
   polypod run "What does this project do?"    let an agent do one task
-  polypod config init                         write a commented config.yaml, for accounts and permissions
+  polypod accounts add                        set up an account of a provider
+  polypod config init                         write a commented config.yaml, for permissions and more
   polypod doctor                              check the installation
 
 Without a provider key in the environment (such as ANTHROPIC_API_KEY or OPENAI_API_KEY) and without Ollama on this

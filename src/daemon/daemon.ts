@@ -117,6 +117,7 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
     user: { home: dataPaths.home, cwd: process.cwd(), env },
     modelNamed,
     inventory: inventoryOf({ env, dataPaths, setup, host }),
+    defaultMode: () => setup.config.permissions.mode ?? 'workspace-write',
     namedSockets: namedSocketLimit(),
     // A daemon takes over no socket: the process that has a pod in memory asks the daemon for it.
     claimSocket: async () => {},
@@ -130,7 +131,7 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
     },
     watcher: limits.watcher ?? DEFAULT_LIMITS.watcher,
     modelNamed,
-    defaultMode: () => setup.config.permissions.mode,
+    defaultMode: () => setup.config.permissions.mode ?? 'workspace-write',
     isDraining: () => shutdown.state === 'draining',
     watchKeys: () => revokedTasks.watch(),
     configured: () => ({

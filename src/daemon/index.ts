@@ -9,6 +9,7 @@ import type { Finding } from './doctor/finding.ts';
 import type { FollowOptions } from './observe/follow-lines.ts';
 import type { ModelAccess } from '../setup/models/index.ts';
 import type { NewSession } from './sessions/new-session.ts';
+import type { WaitingApproval } from './sessions/pending-approvals.ts';
 import { controlSocket, type DataPaths } from '../setup/paths/index.ts';
 import { readConfig } from '../setup/index.ts';
 import type { GuardOptions } from './sockets/socket-guard.ts';
@@ -65,6 +66,11 @@ export async function newSession(
   request: NewSession,
 ): Promise<{ readonly id: string }> {
   return (await import('./sessions/new-session.ts')).newSession(host, models, request);
+}
+
+/** The pending approvals of all sessions of a host, the oldest first. */
+export async function pendingApprovals(host: Host): Promise<readonly WaitingApproval[]> {
+  return (await import('./sessions/pending-approvals.ts')).pendingApprovals(host);
 }
 
 export async function removeSession(host: Host, dataDirectory: string, id: string): Promise<void> {

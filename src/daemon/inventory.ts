@@ -1,7 +1,7 @@
 import type { Environment } from '../llm/index.ts';
 import type { Host } from '../pod/index.ts';
 import type { Inventory } from '../protocols/index.ts';
-import { findSession } from '../setup/index.ts';
+import { findSession, promptFiles } from '../setup/index.ts';
 import { offeredModel, offeredModels, refuseUnknownProvider } from '../setup/models/index.ts';
 import type { DataPaths } from '../setup/paths/index.ts';
 import type { Setup } from './setup.ts';
@@ -23,6 +23,7 @@ export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): 
     },
     refuseUnknownProvider: (name) => refuseUnknownProvider(name, setup.config),
     toolNames,
+    promptFiles: (cwd) => promptFiles(cwd, dataPaths),
     streamRules: () => setup.config.streamRules.map((rule) => ({ ...rule, path: dataPaths.configFile })),
     session: async (word) => findSession(await host.sessions.list(), word),
   };
@@ -31,5 +32,5 @@ export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): 
 /** The built-in tools of agents. */
 async function toolNames(): Promise<readonly string[]> {
   const { builtinTools } = await import('../tools/index.ts');
-  return ['todo', 'web_fetch', 'skill', ...builtinTools.map(({ name }) => name)];
+  return ['todo', 'web_fetch', 'web_search', 'skill', 'subagent', ...builtinTools.map(({ name }) => name)];
 }

@@ -1,5 +1,5 @@
 import { isSecretName, messageOf, type Redact, redactor, withoutUndefined } from '../base/index.ts';
-import { type Environment, type KeySource, VENDORS } from '../llm/index.ts';
+import type { Environment, KeySource } from '../llm/index.ts';
 import { type Config, keyVariables, type LoadedConfig, readConfig } from '../setup/config/index.ts';
 import { ModelAccess } from '../setup/models/index.ts';
 import { type DataPaths, fileVersion } from '../setup/paths/index.ts';
@@ -79,8 +79,7 @@ export class Setup {
   /** The names of the variables with keys that this process has. */
   get keyNames(): readonly string[] {
     const { env } = this.#options;
-    const known = [...VENDORS.flatMap(({ keyEnv }) => keyEnv), ...keyVariables(this.#config)];
-    return [...new Set(known)].filter((name) => (env[name] ?? '').trim() !== '');
+    return [...new Set(keyVariables(this.#config))].filter((name) => (env[name] ?? '').trim() !== '');
   }
 
   /** How the loaded configuration relates to its file now. */
@@ -123,12 +122,30 @@ export class Setup {
 
   async #replace({ config, warnings }: LoadedConfig): Promise<ReloadResult> {
     const models = new ModelAccess({ ...this.#options, config });
-    await models.choose();
+    const unavailable = await this.#unavailableModel(models);
     this.#retired.push(this.#models);
     const before = this.#config;
     [this.#config, this.#models] = [config, models];
     this.#redact = redactorFor(this.#options.env, config);
-    return { ...changes(before, config), warnings };
+    return { ...changes(before, config), warnings: [...warnings, ...unavailable] };
+  }
+
+  /**
+   * Throws if the default model is unavailable with the new configuration. If it was before, this is a warning: it must not
+   * prevent the other changes, such as a rule that denies something.
+   */
+  async #unavailableModel(models: ModelAccess): Promise<readonly string[]> {
+    try {
+      await models.choose();
+      return [];
+    } catch (thrown) {
+      const wasAvailable = await this.#models.choose().then(
+        () => true,
+        () => false,
+      );
+      if (wasAvailable) throw thrown;
+      return [`the default model is unavailable: ${messageOf(thrown)}`];
+    }
   }
 
   async close(): Promise<void> {
@@ -146,15 +163,20 @@ function changes(before: Config, after: Config): Omit<ReloadResult, 'warnings'> 
       model: ({ model }) => model,
       accounts: ({ accounts }) => accounts,
       permissions: ({ permissions: { passEnv: _, isolateCommands: _isolated, ...rest } }) => rest,
+      web_search: ({ webSearch }) => webSearch,
       'limits.commands': ({ daemon }) => daemon.commandLimits,
+      'limits.background': ({ daemon }) => daemon.backgroundLimits,
       sockets: ({ daemon }) => daemon.allowAgentPeers,
       log: ({ log }) => log,
+      titles: ({ titles }) => titles.source,
+      title_model: ({ titles }) => titles.model,
       shutdown_grace: ({ daemon }) => daemon.shutdownGraceMs,
     }),
     forNewPods: named({
       sandbox: ({ sandbox }) => sandbox,
       mcp_servers: ({ mcpServers }) => mcpServers,
       extensions: ({ extensions }) => extensions,
+      stream_rules: ({ streamRules }) => streamRules,
       'permissions.pass_env': ({ permissions }) => permissions.passEnv,
       'permissions.isolate_commands': ({ permissions }) => permissions.isolateCommands,
     }),
@@ -171,7 +193,7 @@ function changes(before: Config, after: Config): Omit<ReloadResult, 'warnings'> 
 }
 
 /** Redacts every known secret: the values of variables named like secrets, and those in the configuration. */
-function redactorFor(env: Environment, { accounts }: Config): Redact {
+function redactorFor(env: Environment, { accounts, webSearch }: Config): Redact {
   const named = Object.entries(env).flatMap(([name, value]) => (isSecretName(name) && value ? [value] : []));
   const stated = accounts.flatMap(({ key, headers = {} }) => [
     ...sourceValue(key, env),
@@ -179,7 +201,7 @@ function redactorFor(env: Environment, { accounts }: Config): Redact {
       typeof value === 'string' ? value : sourceValue(value, env),
     ),
   ]);
-  return redactor([...named, ...stated, ...proxySecrets(env)]);
+  return redactor([...named, ...stated, ...sourceValue(webSearch?.key, env), ...proxySecrets(env)]);
 }
 
 function sourceValue(source: KeySource | undefined, env: Environment): readonly string[] {

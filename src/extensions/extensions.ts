@@ -26,6 +26,8 @@ export interface ExtensionHost {
   readonly shutdown: () => void;
   readonly isIdle: () => boolean;
   readonly abort: () => void;
+  /** Throws if a file must not be executed. For a directory, it receives the index file. */
+  readonly checkFile?: (file: string) => void;
   /** Called for an error in an extension, which stays loaded. */
   readonly onError: (path: string, event: string, error: string) => void;
 }
@@ -65,7 +67,7 @@ export class Extensions {
   /** Loads a module. A failure is reported; what the module registered before stays registered. */
   async load(path: string): Promise<void> {
     try {
-      await defaultExport(await loadModule(path), path)(this.#createApi(path));
+      await defaultExport(await loadModule(path, this.#host.checkFile), path)(this.#createApi(path));
     } catch (thrown) {
       this.#host.onError(path, 'load', messageOf(thrown));
     }

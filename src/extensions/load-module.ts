@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PolypodError, systemCodeOf } from '../base/index.ts';
 
-/** Loads the module of an extension, in JavaScript or TypeScript. For a directory, loads its index file. */
-export async function loadModule(path: string): Promise<unknown> {
+/** Loads the module of an extension, in JavaScript or TypeScript. For a directory, loads its index file. `check` can reject the file. */
+export async function loadModule(path: string, check?: (file: string) => void): Promise<unknown> {
   const file = entryFile(path);
+  check?.(file);
   if (!TYPESCRIPT.test(file) || supportsTypeScript()) {
     try {
       return await import(pathToFileURL(file).href);

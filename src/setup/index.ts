@@ -2,8 +2,9 @@
 import { dirname } from 'node:path';
 import type { shape } from '../base/index.ts';
 import type { OfferedModel, OpenAgent } from '../pod/index.ts';
+import type { PromptFiles } from '../protocols/index.ts';
 import type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
-import type { Config, LoadedConfig } from './config/index.ts';
+import { type Config, DEFAULT_CONFIG, type LoadedConfig } from './config/index.ts';
 import type {
   KnownModels,
   ModelAccess,
@@ -16,6 +17,7 @@ import type { AccountTrial, TrialOptions } from './models/try-account.ts';
 import type * as accountFileModule from './config/account-file.ts';
 import type * as keyStoreModule from './config/key-store.ts';
 import type * as commandSafetyModule from './agents/command-safety.ts';
+import type * as webToolsModule from './agents/web-tools.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import type { CustomCommand } from './project/index.ts';
 import type { DataPaths } from './paths/index.ts';
@@ -66,6 +68,20 @@ export async function customCommands(
   return (await import('./project/index.ts')).customCommands(cwd, dirname(configFile));
 }
 
+/** The same prompts for clients that type them as `/NAME arguments`. */
+export function promptFiles(cwd: string, dataPaths: Pick<DataPaths, 'configFile'>): PromptFiles {
+  const list = () => customCommands(cwd, dataPaths);
+  return {
+    list,
+    expand: async (text) => {
+      const [, name, args = ''] = /^\/([a-z][\w-]*)(?:\s+([^]*))?$/i.exec(text.trim()) ?? [];
+      if (name === undefined) return undefined;
+      const command = (await list()).find((each) => each.name === name.toLowerCase());
+      return command && expandCommand(command, args.trim());
+    },
+  };
+}
+
 /** The prompt of a custom command with its arguments. */
 export async function expandCommand(command: CustomCommand, args: string): Promise<string> {
   return (await import('./project/index.ts')).expandCommand(command, args);
@@ -75,6 +91,16 @@ export { extendedAgent, keepOffStdout } from './agents/extended-agent.ts';
 
 export async function readConfig(dataPaths: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {
   return (await import('./config/read-config.ts')).readConfig(dataPaths);
+}
+
+/** The settings of commands on a terminal; the defaults if the configuration is invalid, which is reported elsewhere. */
+export async function terminalSettings(
+  dataPaths: Pick<DataPaths, 'configFile' | 'home'>,
+): Promise<Pick<Config, 'notify' | 'titles'>> {
+  return readConfig(dataPaths).then(
+    ({ config }) => config,
+    () => DEFAULT_CONFIG,
+  );
 }
 
 /** Parses and validates YAML or JSON. Throws one error with the line of every problem. */
@@ -154,6 +180,11 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
 /** How agents' commands are isolated and limited on this machine. */
 export async function loadCommandSafety(): Promise<typeof commandSafetyModule> {
   return import('./agents/command-safety.ts');
+}
+
+/** Loads the tools that use the network. */
+export async function loadWebTools(): Promise<typeof webToolsModule> {
+  return import('./agents/web-tools.ts');
 }
 
 /** Ends the commands of killed processes. */

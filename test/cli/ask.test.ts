@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { DEFAULT_RETRY } from '../../src/llm/index.ts';
 import { type SimAnswer, generatedText, type SimOptions, startSim } from '../../src/sim/index.ts';
 import { polypod, start, temporaryDirectory } from './polypod.ts';
 
@@ -101,6 +102,24 @@ describe('polypod ask', () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  it('retries an answer that was cut, and writes only the complete answer to a pipe', async () => {
+    const parts = [{ text: 'One two three four five six seven eight.' }];
+    const server = await sim([{ parts, fault: { kind: 'cut', after: 2, times: 1 } }]);
+    const { code, stdout, stderr } = await polypod(['ask', 'Count'], { env: anthropicAt(server.url) });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'One two three four five six seven eight.\n' });
+    expect(stderr).toMatch(/^polypod: .*; attempt 2 in .* s\n$/);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('prints every event of a cut answer with --json, and does not retry it', async () => {
+    const parts = [{ text: 'One two three four five six seven eight.' }];
+    const server = await sim([{ parts, pace: { chunkSize: 4 }, fault: { kind: 'cut', after: 6, times: 1 } }]);
+    const { code, stdout } = await polypod(['ask', '--json', 'Count'], { env: anthropicAt(server.url) });
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/"text":"One[^]*"type":"block-abort"[^]*"status":"failed"/);
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('waits for the time in Retry-After', async () => {
     const fault = { kind: '429', times: 1, retryAfterSeconds: 1 } as const;
     const server = await sim([{ parts: [{ text: 'ok' }], fault }]);
@@ -119,7 +138,7 @@ describe('polypod ask', () => {
 
   it('cancels cleanly on Ctrl-C', async () => {
     const server = await sim([{ parts: [{ text: generatedText(5000) }], pace: { delayMs: 20 } }]);
-    const running = start(['ask', 'Go on'], anthropicAt(server.url));
+    const running = start(['ask', '--json', 'Go on'], anthropicAt(server.url));
     await running.waitForOutput('a simulated');
     running.child.kill('SIGINT');
     const { code, stdout, stderr } = await running.finished;
@@ -128,9 +147,17 @@ describe('polypod ask', () => {
     expect(stderr).toBe('');
   });
 
-  it('exits quietly when its reader closes the pipe', async () => {
-    const server = await sim([{ parts: [{ text: generatedText(200_000) }] }]);
+  it('writes nothing to a pipe if it is interrupted', async () => {
+    const server = await sim([{ parts: [{ text: generatedText(5000) }], pace: { delayMs: 20 } }]);
     const running = start(['ask', 'Go on'], anthropicAt(server.url));
+    await expect.poll(() => server.requests.length).toBe(1);
+    running.child.kill('SIGINT');
+    expect(await running.finished).toEqual({ code: 130, stdout: '', stderr: '' });
+  });
+
+  it.each([[[]], [['--json']]])('exits quietly when its reader closes the pipe: %j', async (options) => {
+    const server = await sim([{ parts: [{ text: generatedText(200_000) }] }]);
+    const running = start(['ask', ...options, 'Go on'], anthropicAt(server.url));
     await running.waitForOutput('a simulated');
     running.child.stdout.destroy();
     const { code, stderr } = await running.finished;
@@ -184,10 +211,13 @@ describe('polypod ask explains in one sentence with the next step', () => {
   ];
 
   it.each(cases)('%s', async (_title, fault, expected, sentence) => {
-    const server = await sim([{ parts: [{ text: generatedText(200) }], fault }]);
-    const { code, stderr } = await polypod(['ask', '-m', 'anthropic/claude-x', 'Hi'], {
+    const answer = { parts: [{ text: generatedText(200) }], fault };
+    const server = await sim(Array.from({ length: DEFAULT_RETRY.maxAttempts }, () => answer));
+    // -q: only the explanation, without a notice for each retry.
+    const { code, stdout, stderr } = await polypod(['ask', '-q', '-m', 'anthropic/claude-x', 'Hi'], {
       env: anthropicAt(server.url),
     });
+    expect(stdout).toBe('');
     expect(stderr).toMatch(sentence);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
     expect(stderr).not.toContain(KEY);

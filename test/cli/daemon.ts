@@ -5,7 +5,7 @@ import { type ControlLink, type PodHandle, remotePod } from '../../src/control/i
 import { daemonLink } from '../../src/daemon/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
-import { type SimAnswer, type Sim, startSim } from '../../src/sim/index.ts';
+import { type Script, type SimAnswer, type Sim, startSim } from '../../src/sim/index.ts';
 import { polypod, type Running, start, temporaryDirectory, type User } from './polypod.ts';
 
 export const call = (name: string, args: object): SimAnswer => ({
@@ -29,7 +29,7 @@ export interface CliFixture {
 }
 
 /** With a user, the home directory belongs to that user, who also runs the commands. */
-export async function cliFixture(script: readonly SimAnswer[] = [], user: User = {}): Promise<CliFixture> {
+export async function cliFixture(script: Script = [], user: User = {}): Promise<CliFixture> {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
   const home = temporaryDirectory();

@@ -56,10 +56,13 @@ it('an extension that fails or that others can change is reported, and the run c
   const broken = extension(join(fixture.home, 'broken.mjs'), 'throw new Error("out of order");');
   const open = extension(join(fixture.home, 'open.mjs'), 'console.log("loaded");');
   chmodSync(open, 0o666);
-  const { stdout, stderr, code } = await run(fixture, '-e', broken, '-e', open);
+  const folder = join(fixture.home, 'folder');
+  chmodSync(extension(join(folder, 'index.mjs'), 'console.log("loaded");'), 0o666);
+  const { stdout, stderr, code } = await run(fixture, '-e', broken, '-e', open, '-e', folder);
   expect({ stdout, code }).toEqual({ stdout: 'Done.\n', code: 0 });
   expect(stderr).toContain(`the extension ${broken} failed (load): out of order`);
-  expect(stderr).toContain('every user of this machine can change the extension');
+  for (const file of [open, join(folder, 'index.mjs')])
+    expect(stderr).toContain(`every user of this machine can change the extension ${file}`);
   expect(stderr).not.toContain('loaded');
 });
 
@@ -74,14 +77,18 @@ it('extensions of a project are not loaded unless the configuration or -e names 
   expect(existsSync(join(fixture.home, 'ran'))).toBe(false);
 });
 
-it('an agent cannot change a configured extension in its workspace without approval', async () => {
-  const fixture = await cliFixture([
-    call('write', { path: 'tool.mjs', content: 'export default () => {};' }),
-    textAnswer('Done.'),
-  ]);
-  const file = extension(join(fixture.project, 'tool.mjs'));
-  fixture.configure(`extensions: [${file}]\n`);
-  const { polypod, project } = fixture;
-  await polypod('run', '-C', project, '-m', 'anthropic/x', '--headless', 'Change it');
-  expect(readFileSync(file, 'utf8')).toBe(EXTENSION);
-});
+it.each(['the configuration', '-e'])(
+  'an agent cannot change an extension of %s in its workspace without approval',
+  async (source) => {
+    const fixture = await cliFixture([
+      call('write', { path: 'tool.mjs', content: 'export default () => {};' }),
+      textAnswer('Done.'),
+    ]);
+    const file = extension(join(fixture.project, 'tool.mjs'));
+    if (source !== '-e') fixture.configure(`extensions: [${file}]\n`);
+    const { polypod, project } = fixture;
+    const options = source === '-e' ? ['-e', file] : [];
+    await polypod('run', '-C', project, '-m', 'anthropic/x', '--headless', ...options, 'Change it');
+    expect(readFileSync(file, 'utf8')).toBe(EXTENSION);
+  },
+);

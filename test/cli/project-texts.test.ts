@@ -35,6 +35,20 @@ describe('instructions', () => {
     expect(request).not.toContain('Not used');
   });
 
+  it('of the user may be a link, but not those of a project that lead out of it', async () => {
+    const fixture = await cliFixture([textAnswer('Done.')]);
+    write(fixture.home, {
+      'dotfiles/rules.md': 'Rule of the user.',
+      'notes.md': 'stolen',
+      '.config/polypod/x': '',
+    });
+    symlinkSync(join(fixture.home, 'dotfiles/rules.md'), join(fixture.home, '.config/polypod/AGENTS.md'));
+    symlinkSync(join(fixture.home, 'notes.md'), join(fixture.project, 'AGENTS.md'));
+    expect((await run(fixture, 'Look')).code).toBe(0);
+    expect(sent(fixture)[0]).toContain('Rule of the user.');
+    expect(sent(fixture)[0]).not.toContain('stolen');
+  });
+
   it('do not come from directories above one that is not in a repository', async () => {
     const fixture = await cliFixture([textAnswer('Done.')]);
     write(fixture.home, { 'AGENTS.md': 'Outside.' });
@@ -72,6 +86,18 @@ describe('custom commands', () => {
     expect(sent(fixture)[2]).toContain('Tidy up.');
   });
 
+  it('with a long hint do not displace the texts of /help', async () => {
+    const fixture = await cliFixture();
+    const hint = 'LONG'.repeat(10);
+    write(fixture.project, { '.polypod/commands/ship.md': `---\nargument-hint: ${hint}\n---\nShip it.` });
+    const chat = ['chat', '--cwd', fixture.project, '-m', 'anthropic/x'];
+    const { stdout } = await polypod(chat, { env: fixture.env, input: '/help\n' });
+    expect(stdout).toContain(`/ship ${hint}  Ship it. (project)`);
+    expect(stdout).toMatch(/\/quit {5,30}exit\n/);
+    // Everything fits into 80 columns.
+    expect(stdout).not.toContain('…');
+  });
+
   it('are prompts of run, also in the daemon', async () => {
     const fixture = await cliFixture([textAnswer('One.'), textAnswer('Two.')]);
     await fixture.serve();
@@ -80,6 +106,23 @@ describe('custom commands', () => {
     expect((await run(fixture, '/unknown thing')).code).toBe(0);
     expect(sent(fixture)[0]).toContain('Ship it.');
     expect(sent(fixture)[1]).toContain('/unknown thing');
+  });
+
+  it('attach images only if the user has typed their paths', async () => {
+    const fixture = await cliFixture([textAnswer('One.'), textAnswer('Two.')]);
+    write(fixture.home, { 'passport.png': 'private' });
+    write(fixture.project, {
+      '.polypod/commands/look.md': `Look at $1 and @${join(fixture.home, 'passport.png')} please.`,
+      'logo.png': 'public',
+    });
+    await polypod(['chat', '--cwd', fixture.project, '-m', 'anthropic/x'], {
+      env: fixture.env,
+      input: '/look this\n/look @logo.png\n',
+    });
+    const [first = '', second = ''] = sent(fixture);
+    expect(first).toContain('Look at this');
+    expect(first + second).not.toContain(Buffer.from('private').toString('base64'));
+    expect(second).toContain(Buffer.from('public').toString('base64'));
   });
 
   it('of a project do not follow links out of the project', async () => {
@@ -119,6 +162,20 @@ describe('skills', () => {
     expect(requests[3]).toContain('has no text file ../../config.yaml in its folder');
     expect(requests[3]).not.toContain('of the user\\n');
     expect(requests[4]).toContain('Boil water.');
+  });
+
+  it('cannot be turned into links to other folders during a run', async () => {
+    const fixture = await cliFixture([
+      call('bash', { command: 'rm -r .polypod/skills/tea && ln -s "$HOME/private" .polypod/skills/tea' }),
+      call('skill', { name: 'tea', file: 'diary.txt' }),
+      textAnswer('Done.'),
+    ]);
+    write(fixture.home, { 'private/SKILL.md': skill('tea', 'x'), 'private/diary.txt': 'stolen' });
+    write(fixture.project, { '.polypod/skills/tea/SKILL.md': skill('tea', 'Boil water.') });
+    const args = ['run', '-C', fixture.project, '-m', 'anthropic/x', '--mode', 'full-access', 'Look'];
+    expect((await fixture.polypod(...args)).code).toBe(0);
+    expect(sent(fixture)[2]).toContain('has no text file diary.txt in its folder');
+    expect(sent(fixture)[2]).not.toContain('stolen');
   });
 
   it('are no tool if there are none', async () => {

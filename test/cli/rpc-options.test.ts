@@ -64,7 +64,10 @@ describe('the command line of RPC mode', () => {
     [['--model'], '--model needs a value'],
     [['--ask=yes'], '--ask takes no value'],
     [['--rpc-errors=loud'], '--rpc-errors cannot be "loud"'],
-    [['--prompt-template', 'x'], '--prompt-template cannot be used: Polypod has no prompt templates'],
+    [
+      ['--prompt-template', 'x'],
+      '--prompt-template cannot be used: put the file into .polypod/commands of the project',
+    ],
     [['--print'], '--print cannot be used'],
     [['message'], '"message" is not an option'],
     [['@file'], '@file arguments are not supported in RPC mode'],

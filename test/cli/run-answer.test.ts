@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { SimAnswer } from '../../src/sim/index.ts';
+import { generatedText, type SimAnswer } from '../../src/sim/index.ts';
 import { call, cliFixture, textAnswer } from './daemon.ts';
-import { polypod, start } from './polypod.ts';
+import { killAndWait, polypod, start } from './polypod.ts';
 
 const MODEL = ['-m', 'anthropic/x'];
 
@@ -113,5 +115,51 @@ describe('a pipe', () => {
     await running.waitForOutput('sleep 300');
     running.child.kill('SIGINT');
     expect(await running.finished).toMatchObject({ code: 130, stdout: '' });
+  });
+
+  it('receives the answer although the events at the end of the run are no longer available', async () => {
+    const text = generatedText(2_000_000);
+    const {
+      dataDirectory,
+      env,
+      polypod: run,
+      project,
+      serve,
+      sim,
+    } = await cliFixture([
+      { parts: [{ text: 'I look.' }, { toolCall: { name: 'ls', arguments: {} } }] },
+      { parts: [{ text }], pace: { chunkSize: 20_000, delayMs: 5 } },
+    ]);
+    const daemon = await serve();
+    const running = start(['run', '-C', project, ...MODEL, 'Go'], env);
+    await expect.poll(() => sim.requests.length).toBe(2);
+    // While it is stopped, its connection takes only the beginning of the answer.
+    running.child.kill('SIGSTOP');
+    const isIdle = async () => (await run('ls', '--json')).stdout.includes('"idle"');
+    await expect.poll(isIdle, { interval: 200 }).toBe(true);
+    await killAndWait(daemon.child);
+    rmSync(join(dataDirectory, 'feeds'), { recursive: true });
+    await serve();
+    running.child.kill('SIGCONT');
+    const { code, stdout, stderr } = await running.finished;
+    expect(stderr).toContain('some events are no longer available');
+    expect(code).toBe(0);
+    expect(stdout === `${text}\n`).toBe(true);
+  });
+});
+
+describe('background commands that run at the end of a run', () => {
+  it('are reported: they end with the process, and continue in a daemon', async () => {
+    const begin = call('bash', { command: 'sleep 600', background: true });
+    const answers = [begin, textAnswer('Started.'), begin, textAnswer('Started.')];
+    const { polypod: run, project, serve } = await cliFixture(answers);
+    const go = () => run('run', '-C', project, ...MODEL, 'Go');
+    expect((await go()).stderr).toContain('polypod: 1 background command ends with this process; a daemon');
+    await serve();
+    const { stderr } = await go();
+    const [, id] = /^polypod: session (\S+)$/m.exec(stderr) ?? [];
+    expect(stderr).toContain(
+      `polypod: 1 background command continues: /commands in polypod attach ${id} lists and ends them`,
+    );
   });
 });

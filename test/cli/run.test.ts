@@ -169,7 +169,7 @@ describe('polypod run', () => {
       ['--max-turns', '1'],
       [call('ls', {})],
       1,
-      /stopped: the run has reached its limit of 1 turn/,
+      /stopped: the run has reached its limit of 1 turn; continue it with polypod run --resume \S+ "Go on"/,
     ],
     ['a wrong key', [], [{ ...textAnswer('x'), fault: { kind: '401' } } as SimAnswer], 2, /check the key/],
     [
@@ -207,7 +207,7 @@ describe('polypod run', () => {
     ],
     [['run', '--max-turns', '0', 'Go'], '--max-turns takes a number from 1, not "0"'],
     [['run', '--mcp-config', 'nowhere.json', '--offline', 'Go'], 'cannot read the MCP servers'],
-    [['mcp'], 'the action must be list or status'],
+    [['mcp'], 'the action must be list, status or serve'],
     [['run', '--allow-path', '/nonexistent', '--offline', 'Go'], 'cannot allow /nonexistent'],
   ])('%j is refused clearly', async (args, sentence) => {
     const { code, stdout, stderr } = await polypod(args);

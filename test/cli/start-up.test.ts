@@ -46,7 +46,7 @@ test('polypod --version loads only the command line', () => {
   expect(others).toEqual(['terminal/sanitize.ts']);
 });
 
-test.each(['ls', 'completion/completion', 'log/log', 'logs'])(
+test.each(['ls', 'completion/completion', 'log/log', 'log/logs'])(
   'polypod %s loads no agent, no provider and no tool',
   (name) => {
     const heavy = ['llm', 'mcp', 'protocols', 'registry.ts', 'sim', 'timeline', 'tools', 'wire', 'worker'];

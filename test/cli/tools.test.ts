@@ -76,7 +76,10 @@ describe('polypod decode', () => {
   });
 
   it.each([
-    [['decode'], '--wire is needed: one of anthropic, openai-chat, openai-responses, gemini, ollama'],
+    [
+      ['decode'],
+      '--wire is needed: one of anthropic, openai-chat, openai-responses, gemini, ollama, bedrock',
+    ],
     [['decode', '--wire', 'openai'], '--wire cannot be "openai": one of anthropic, openai-chat'],
     [['decode', '--wire', 'ollama', 'nowhere.jsonl'], 'cannot read nowhere.jsonl'],
     [['decode', '--wire', 'ollama', '.'], '. is a directory, not a recording'],

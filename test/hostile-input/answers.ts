@@ -50,6 +50,7 @@ const POD_EVENTS: ReadonlySet<unknown> = new Set([
     'shell_end',
     'closed',
     ...['commanded', 'client_call', 'client_cancel', 'recovered'],
+    ...['title', 'rewound', 'background_start', 'background_end'],
   ],
 ]);
 const POD_CODES: ReadonlySet<unknown> = new Set([
@@ -106,7 +107,14 @@ const RPC_EVENTS: ReadonlySet<unknown> = new Set([
   ],
   ...['message_end', 'message_update', 'tool_execution_start', 'tool_execution_update', 'tool_execution_end'],
   ...['auto_compaction_start', 'auto_compaction_end', 'auto_retry_start', 'auto_retry_end', 'ttsr_triggered'],
-  ...['todo_reminder', 'extension_error', 'host_tool_call', 'host_tool_cancel', 'extension_ui_request'],
+  ...[
+    'session_info_changed',
+    'todo_reminder',
+    'extension_error',
+    'host_tool_call',
+    'host_tool_cancel',
+    'extension_ui_request',
+  ],
 ]);
 
 export const rpcLine: Check = (line) => {

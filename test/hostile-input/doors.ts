@@ -153,6 +153,7 @@ const POD: readonly Template[] = [
   { method: 'branch', params: { entry_id: 'e1' } },
   { method: 'shell', params: { command: ['not', 'text'], private: true }, never: true },
   { method: 'abort_shell', params: { shell_id: 's1' } },
+  { method: 'end_background', params: { id: 'b1' } },
   { method: 'set_todos', params: { items: [{ id: '1', content: 'a', status: 'pending' }] } },
   { method: 'tool_result', params: { call_id: 'c1', output: 'x', is_error: false } },
   { method: 'tool_update', params: { call_id: 'c1', text: 'x' } },

@@ -1,12 +1,12 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type LoadedConfig, readConfig } from '../../src/setup/index.ts';
-import { usableAccounts } from '../../src/llm/index.ts';
+import { listedAccounts, usableAccounts } from '../../src/llm/index.ts';
 import { directoryWith } from '../daemon/directory.ts';
 
-async function read(yaml: string): Promise<LoadedConfig> {
-  const directory = await directoryWith({ 'config.yaml': yaml });
+async function read(yaml: string, files: Readonly<Record<string, string>> = {}): Promise<LoadedConfig> {
+  const directory = await directoryWith({ 'config.yaml': yaml, ...files });
   return readConfig({ configFile: join(directory, 'config.yaml'), home: directory });
 }
 
@@ -37,6 +37,8 @@ const NOTHING = {
   streamRules: [],
   daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
   log: {},
+  titles: { source: 'model' },
+  notify: { bell: true, title: true, desktop: true },
 };
 
 describe('a configuration', () => {
@@ -75,6 +77,13 @@ describe('a configuration', () => {
     const directory = await directoryWith({ 'config.yaml': 'extensions: [a.mjs, ~/b.ts, /c]\n' });
     const { config } = await readConfig({ configFile: join(directory, 'config.yaml'), home: '/home/ada' });
     expect(config.extensions).toEqual([join(directory, 'a.mjs'), '/home/ada/b.ts', '/c']);
+  });
+
+  test('says what writes titles and how a terminal notifies', async () => {
+    const { config } = await read('titles: prompt\ntitle_model: lab/tiny\nnotify: { bell: false }\n');
+    expect(config.titles).toEqual({ source: 'prompt', model: 'lab/tiny' });
+    expect(config.notify).toEqual({ bell: false, title: true, desktop: true });
+    await expect(read('titles: sometimes\n')).rejects.toThrow('model, prompt, off');
   });
 
   test('is read with all its keys', async () => {
@@ -125,6 +134,58 @@ accounts:
       },
       warnings: [],
     });
+  });
+
+  test('has accounts that can be used in every example of docs/llm.md', async () => {
+    const page = await readFile('docs/llm.md', 'utf8');
+    const examples = [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, yaml = '']) => yaml);
+    const keys = { AZURE_OPENAI_API_KEY: 'any', AWS_BEARER_TOKEN_BEDROCK: 'any' };
+    const listed = [];
+    for (const yaml of examples) {
+      const { config } = await read(yaml, { 'service-account.json': '{}' });
+      listed.push(...listedAccounts(keys, config.accounts, 'config.yaml'));
+    }
+    expect(listed.filter(({ problem }) => problem !== undefined)).toEqual([]);
+    expect(listed.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        'azure',
+        'vertex',
+        'ci',
+        'bedrock',
+        'bedrock-work',
+        'bedrock-team',
+        'bedrock-key',
+      ]),
+    );
+    expect(listed.find(({ name }) => name === 'bedrock-team')?.baseUrl).toBe(
+      'https://bedrock-runtime.eu-central-1.amazonaws.com',
+    );
+  });
+
+  test('can state where the credentials of an account at AWS come from', async () => {
+    const role = 'arn:aws:iam::123456789012:role/team/models';
+    const { config } = await read(
+      `accounts:\n  bedrock: { region: us-gov-west-1 }\n  lab: { vendor: bedrock, profile: lab, role_arn: "${role}" }\n`,
+    );
+    expect(config.accounts).toEqual([
+      { name: 'bedrock', aws: { region: 'us-gov-west-1' } },
+      { name: 'lab', vendor: 'bedrock', aws: { profile: 'lab', roleArn: role } },
+    ]);
+  });
+
+  test.each([
+    ['groq: { region: us-east-1 }', 'accounts.groq has region, which belongs to the vendor bedrock'],
+    [
+      'bedrock: { profile: a, key_env: K }',
+      'accounts.bedrock has key_env and profile: keep the key or the credentials of AWS',
+    ],
+    ['bedrock: { region: "evil.example/" }', 'accounts.bedrock.region must be an AWS region like us-east-1'],
+    ['bedrock: { role_arn: models }', 'accounts.bedrock.role_arn must be the ARN of a role like'],
+  ])('is rejected with %s', async (account, mistake) => {
+    expect(await mistakesIn(`accounts:\n  ${account}\n`)).toEqual([
+      'bad-request',
+      expect.stringContaining(mistake),
+    ]);
   });
 
   test('supports anchors and aliases', async () => {
@@ -188,7 +249,7 @@ accounts:
       expect.stringMatching(
         /^config\.yaml:10:13: accounts\.work\.vendor must be one of anthropic, .*, not "openia": did you mean "openai"\?$/,
       ),
-      'config.yaml:11:11: accounts.work.wire must be one of anthropic, openai-chat, openai-responses, gemini, ollama, not 5',
+      'config.yaml:11:11: accounts.work.wire must be one of anthropic, openai-chat, openai-responses, gemini, ollama, bedrock, not 5',
       'config.yaml:12:15: accounts.work.base_url must be an http or https address like https://host/v1',
       'config.yaml:14:7: accounts.work.headers.bad name must be the name of a header',
       'config.yaml:15:13: accounts.work.headers.fine must be text without line breaks, not 1',

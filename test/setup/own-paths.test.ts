@@ -31,6 +31,7 @@ describe('the paths that belong to Polypod', () => {
       POLYPOD_RUNTIME_DIR: '/srv/pod-run',
       POLYPOD_AGENT_CONFIG: '/srv/agent-config.yaml',
       POLYPOD_API_KEY_FILE: '/srv/client.key',
+      GOOGLE_APPLICATION_CREDENTIALS: '/srv/google.json',
       HUMANLAYER_DAEMON_SOCKET: '~/hl.sock',
     });
     expect(paths).toEqual(
@@ -42,6 +43,7 @@ describe('the paths that belong to Polypod', () => {
         '/srv/pod-run',
         '/srv/agent-config.yaml',
         '/srv/client.key',
+        '/srv/google.json',
         '/home/ada/hl.sock',
         '/home/ada/.humanlayer',
         '/home/ada/.local/share/polypod',
@@ -68,6 +70,7 @@ describe('the paths that belong to Polypod', () => {
         { name: 'a', key: { text: 'k', source: '/keys/a' } },
         { name: 'b', key: { text: 'k', source: 'accounts.b.key in /x' } },
       ],
+      webSearch: { provider: 'brave', key: { text: 'k', source: '/keys/search' } } as const,
       daemon: {
         ...DEFAULT_CONFIG.daemon,
         tasks: {
@@ -78,7 +81,12 @@ describe('the paths that belong to Polypod', () => {
     };
     const paths = await listed({ HOME: '/home/ada' }, '/somewhere', config);
     expect(paths).toEqual(
-      expect.arrayContaining(['/keys/a', '/home/ada/.config/polypod/key.pem', '/home/ada/hook']),
+      expect.arrayContaining([
+        '/keys/a',
+        '/keys/search',
+        '/home/ada/.config/polypod/key.pem',
+        '/home/ada/hook',
+      ]),
     );
     expect(paths.join()).not.toContain('accounts.b');
   });

@@ -30,17 +30,25 @@ export async function readyModel(
     throw new PolypodError('bad-request', '--offline and --model exclude each other');
   }
   const dataPaths = dataPathsFrom(context.env);
-  const env = replaying ? { ...standInKeys(), ...context.env } : context.env;
+  const env = replaying ? { ...STAND_IN, ...context.env } : context.env;
   const { config, warnings } = offline ? NO_CONFIG : await readConfig(dataPaths);
-  const access = await modelAccess({ env, config, dataPaths, offline, connect });
+  const access = await modelAccess({
+    env,
+    config,
+    dataPaths,
+    offline,
+    connect: { ...connect, needsNoKey: replaying },
+  });
   const { llm, model, notices } = await access.choose(reference, context.signal);
   return { llm, model, notices: [...warnings, ...notices], close: () => access.close() };
 }
 
 const NO_CONFIG = { config: DEFAULT_CONFIG, warnings: [] };
 
-function standInKeys(): Readonly<Record<string, string>> {
-  return Object.fromEntries(
+/** What accounts need to be opened, although no request will be sent. */
+const STAND_IN: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
     VENDORS.flatMap(({ keyEnv }) => keyEnv).map((name) => [name, 'replaying-needs-no-key']),
-  );
-}
+  ),
+  AWS_REGION: 'us-east-1',
+};

@@ -11,6 +11,7 @@ import {
   type LlmRequest,
   modelReference,
   retryDelay,
+  shortfallOf,
   THINKING_LEVELS,
 } from '../../llm/index.ts';
 import { AnswerPrinter, JsonPrinter, type Printer } from '../output/answer-printer.ts';
@@ -18,12 +19,11 @@ import { EXIT, type ExitCode, runnable, type CommandContext } from '../command.t
 import { type ReadyModel, readyModel } from '../args/model-choice.ts';
 import { MODEL } from '../args/model-option.ts';
 import { explainFailure, failureExitCode } from '../output/explain-failure.ts';
-import { shortfallOf } from '../output/shortfall.ts';
 import { promptFrom } from '../args/prompt-text.ts';
 import { secretsIn } from '../secrets.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
-/** `polypod ask`: one question, one streamed answer. */
+/** `polypod ask`: one question, one answer. */
 export const ask = runnable({
   name: 'ask',
   summary: 'Send one prompt to a model and stream the answer.',
@@ -48,8 +48,9 @@ export const ask = runnable({
   details: `
 The prompt is read from stdin if it is - or missing. Without --model, Polypod selects the first available provider:
 one whose key is in the environment or the configuration, then Ollama on this machine, then the built-in simulated
-model. The answer is written to stdout, everything else to stderr. A pipe receives the answer byte for byte. On a
-terminal, control characters are replaced with visible symbols (␛), so that an answer cannot control the terminal.
+model. The answer is written to stdout, everything else to stderr. A terminal shows the answer as it arrives, and control
+characters are replaced with visible symbols (␛), so that an answer cannot control the terminal. A pipe receives the
+answer byte for byte when it is completed, and nothing of an answer that was cut. --json streams to both.
 
 Exit codes: 0 answered, 2 usage or configuration error (including a key or a model that the provider rejects),
 3 provider or network error, 4 the model did not complete its answer (refusal, content filter, token limit, full
@@ -107,7 +108,8 @@ async function answer(
   for (let attempts = 1; ; attempts++) {
     const outcome = await attempt(ready, request, printer, context.signal);
     if (outcome.error === undefined) return exitCodeOf(outcome);
-    const { error: failure, answerBegan } = outcome;
+    const { error: failure } = outcome;
+    const answerBegan = outcome.answerBegan && printer.isStreaming;
     const delayMs = retryDelay(DEFAULT_RETRY, {
       failure,
       attempts,

@@ -37,8 +37,8 @@ const command = runnable({
   details: `
 Enter sends the message; during a run it steers the agent, and Alt-Enter queues the message until the run ends. Ctrl-C
 cancels the run, Ctrl-D exits. For a call that requires approval, answer yes, no (with an instruction for the model)
-or always (in this session or project), or edit the call first. /help lists the commands, !COMMAND runs a shell command, @ completes a file name,
-and pasting the path of an image attaches it.
+or always (in this session or project), or edit the call first. /help lists the commands, !COMMAND runs a shell
+command, @ completes a file name, and pasting the path of an image attaches it.
 
 Without a terminal, and with --plain, each input line is a prompt or the answer to an approval request, and the exit
 code reports how the runs ended: 0 success, 1 stopped by a limit, 2 rejected, or denied because no one answered, 3
@@ -57,8 +57,10 @@ Examples:
     const { resume, continue: continuedBy, plain: isPlain } = values;
     if (resume !== undefined && continuedBy) throw exclusive('--resume', '--continue');
     refuseContradictions(values, resume !== undefined ? '--resume' : continuedBy ? '--continue' : undefined);
-    const request = await readAgentRequest(values, context);
-    const { dataPaths, isEphemeral } = request;
+    const agentRequest = await readAgentRequest(values, context);
+    const { fresh, dataPaths, isEphemeral } = agentRequest;
+    // A session that is not stored is not listed, so a title is not worth a request.
+    const request = { ...agentRequest, fresh: { ...fresh, autoTitle: !isEphemeral } };
     const found = await opened(request, values, context);
     if (found === undefined) return EXIT.interrupted;
     const { location, pod, hasJoined } = found;
@@ -162,7 +164,9 @@ async function wordFor(
   if (resume === RESUME_FROM_LIST) return pickSession(await location.sessions(), plain, context);
   if (resume !== undefined || !continuedBy) return resume;
   const here = resolve(cwd);
-  const last = (await location.sessions()).find((row) => row.cwd === here && !row.archived);
+  const last = (await location.sessions()).find(
+    (row) => row.cwd === here && !row.archived && row.spawned !== true,
+  );
   if (last === undefined)
     throw new PolypodError('not-found', `there is no session in ${here}: omit --continue to start one`);
   return last.id;

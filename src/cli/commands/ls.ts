@@ -1,6 +1,6 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import { shortIds } from '../../setup/index.ts';
-import { Layout, type Row, searched, sessionsIn } from '../../pod/sessions.ts';
+import { childLabel, Layout, type Row, searched, sessionsIn } from '../../pod/sessions.ts';
 import { dollars } from '../output/dollars.ts';
 import { relativeTime } from '../output/relative-time.ts';
 import { EXIT, runnable, type CommandContext } from '../command.ts';
@@ -11,7 +11,7 @@ import { sanitizeLine, fitWidth, fitWidthEnd } from '../../terminal/index.ts';
 /** The options that filter sessions; `of` names the action if a command has several. */
 export function listingOptions(of: string) {
   return {
-    all: { type: 'flag', short: 'a', help: `${of}include archived sessions` },
+    all: { type: 'flag', short: 'a', help: `${of}include archived sessions and those of sub-agents` },
     search: {
       type: 'text',
       short: 's',
@@ -35,6 +35,7 @@ export const ls = runnable({
   details: `
 This command reads the catalogue and needs no daemon. Other commands accept the displayed part of an id.
 A terminal with fewer than 120 columns shows fewer of them; --json prints all fields.
+--all lists the sessions of sub-agents below the session that they work for.
 States: idle, running, waiting (for an approval), paused, interrupted (its process ended during a run).
 
 Examples:
@@ -47,7 +48,8 @@ Examples:
     const { dataDirectory } = dataPathsOf(values, context);
     const rows = sessionsIn(dataDirectory);
     const found = values.search === undefined ? rows : searched(rows, values.search);
-    const wanted = found.filter(({ archived }) => values.all || !archived).slice(0, values.limit);
+    const listable = found.filter(({ archived, spawned = false }) => values.all || !(archived || spawned));
+    const wanted = childrenBelowParents(listable).slice(0, values.limit);
     const shown = await withActualStates(wanted, new Layout(dataDirectory));
     if (values.json) {
       context.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
@@ -58,6 +60,17 @@ Examples:
     return EXIT.ok;
   },
 });
+
+/** Lists the sessions of sub-agents after the session that they work for, the last changed at the end. */
+function childrenBelowParents(rows: readonly Row[]): readonly Row[] {
+  const children = new Map<string, Row[]>(rows.map(({ id }) => [id, []]));
+  const others = rows.filter((row) => {
+    const siblings = row.spawned === true ? children.get(row.parentId ?? '') : undefined;
+    siblings?.unshift(row);
+    return siblings === undefined;
+  });
+  return others.flatMap((row) => [row, ...(children.get(row.id) ?? [])]);
+}
 
 /** Explains an empty list, and what to do next. */
 function noneOf(isArchived: boolean, search: string | undefined): string {
@@ -142,8 +155,13 @@ const COLUMNS: readonly Column[] = [
   {
     heading: 'about',
     from: 0,
-    cell: ({ name, firstPrompt = '' }, { hasNames }) =>
-      hasNames || name === undefined ? firstPrompt : `${name}${firstPrompt === '' ? '' : `: ${firstPrompt}`}`,
+    cell: ({ name, title, spawned = false, annotations, firstPrompt = '' }, { hasNames }) => {
+      const label = spawned ? childLabel({ ...withoutUndefined({ name, annotations }) }) : name;
+      const hasColumn = hasNames && label === name;
+      const text = title ?? firstPrompt;
+      const about = label === undefined || hasColumn ? text : `${label}${text === '' ? '' : `: ${text}`}`;
+      return spawned ? `└ ${about}` : about;
+    },
   },
 ];
 

@@ -13,7 +13,7 @@ const DIRECTIVES = Object.entries(DIRECTIVE_KEYS).map(([key, meaning]) => `  ${k
 export const sim = runnable({
   name: 'sim',
   summary:
-    'Run a simulated provider on loopback that implements the APIs of Anthropic, OpenAI, Gemini and Ollama.',
+    'Run a simulated provider on loopback that implements the APIs of Anthropic, OpenAI, Gemini, Ollama and Bedrock.',
   usage: '[OPTIONS]',
   options: {
     ...LISTEN,
@@ -24,7 +24,7 @@ export const sim = runnable({
     },
     delay: { type: 'number', value: 'MS', min: 0, help: 'the delay between two writes' },
     fault: { type: 'choice', value: 'KIND', choices: FAULT_KINDS, help: 'a fault for every answer' },
-    key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY' },
+    key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY (ID:SECRET for signatures of AWS)' },
   },
   details: `
 The server runs until it is interrupted. A script is a list of answers, one for each request, or
@@ -60,6 +60,7 @@ function startText(url: string): string {
   OPENAI_BASE_URL=${url}/v1 OPENAI_API_KEY=any
   GOOGLE_GEMINI_BASE_URL=${url} GEMINI_API_KEY=any
   OLLAMA_HOST=${url}
+  AWS_ENDPOINT_URL_BEDROCK_RUNTIME=${url} AWS_BEARER_TOKEN_BEDROCK=any AWS_REGION=us-east-1
 `;
 }
 

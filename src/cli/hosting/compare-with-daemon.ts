@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { arrayOf, asPolypodError, PolypodError, stringOf } from '../../base/index.ts';
 import type { ControlLink } from '../../control/index.ts';
 import { type Environment, VENDORS } from '../../llm/index.ts';
-import { type Config, type DataPaths, DEFAULT_CONFIG, readConfig } from '../../setup/index.ts';
+import { type Config, type DataPaths, DEFAULT_CONFIG, keyVariables, readConfig } from '../../setup/index.ts';
 
 /** How the keys and the configuration of the daemon differ from those of this command. Each text names the next step. */
 export interface DaemonDifferences {
@@ -18,7 +19,8 @@ export async function compareWithDaemon(
   env: Environment,
 ): Promise<DaemonDifferences> {
   let state = await daemon.call('configuration');
-  if (state.isChanged === true) {
+  // Without the file, a reload would apply the defaults, which may allow more.
+  if (state.isChanged === true && existsSync(stringOf(state.file))) {
     // A failed reload is part of the state.
     await daemon.call('reload').catch(() => {});
     state = await daemon.call('configuration');
@@ -65,7 +67,7 @@ function missingKeys(
   { accounts }: Pick<Config, 'accounts'>,
   daemonHas: readonly string[],
 ): readonly string[] {
-  const stated = accounts.flatMap(({ key }) => (key !== undefined && 'env' in key ? [[key.env]] : []));
+  const stated = keyVariables({ accounts }).map((name) => [name]);
   const vendors = VENDORS.filter(
     ({ name }) => !accounts.some((account) => account.name === name && account.key !== undefined),
   ).map(({ keyEnv }) => keyEnv);

@@ -57,6 +57,10 @@ export function reconnectingPod(id: string, calls: ControlCalls): PodHandle {
       const keyed = { by: 'program', door: 'control', key: uuidv7(), ...caller };
       return calls.again(async (link) => (await remotePod(id, link)).handle(command, keyed));
     },
+    briefing: () => calls.again(async (link) => (await remotePod(id, link)).briefing()),
+    rewindPoints: () => calls.again(async (link) => (await remotePod(id, link)).rewindPoints()),
+    previewRewind: (entryId) =>
+      calls.again(async (link) => (await remotePod(id, link)).previewRewind(entryId)),
     async *watch(options) {
       yield* (await remotePod(id, calls.link)).watch(options);
     },

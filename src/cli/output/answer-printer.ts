@@ -5,12 +5,14 @@ import {
   type Failure,
   type LlmEvent,
   type Model,
+  type Shortfall,
+  shortfallOf,
   type StopReason,
   type Usage,
 } from '../../llm/index.ts';
 import { dollars } from './dollars.ts';
 import type { CommandContext } from '../command.ts';
-import { explainShortfall, type Shortfall, shortfallOf } from './shortfall.ts';
+import { explainShortfall } from './shortfall.ts';
 import {
   type TextColors,
   brush,
@@ -20,8 +22,10 @@ import {
   textStreamFor,
 } from '../../terminal/index.ts';
 
-/** Prints an answer as it arrives. */
+/** Prints an answer. */
 export interface Printer {
+  /** Whether a part of an answer is printed before its end. A retry would then print that part twice. */
+  readonly isStreaming: boolean;
   print(events: readonly LlmEvent[], model: Model): Promise<void>;
   retry(notice: RetryNotice): void;
 }
@@ -36,6 +40,7 @@ export interface RetryNotice {
 
 /** For programs: prints every event unchanged. */
 export class JsonPrinter implements Printer {
+  readonly isStreaming = true;
   readonly #stdout: Writable;
 
   constructor(stdout: Writable) {
@@ -51,8 +56,12 @@ export class JsonPrinter implements Printer {
   }
 }
 
-/** For people: the answer on stdout; notices, and on a terminal also thinking and totals, on stderr. */
+/**
+ * For people: the answer on stdout; notices, and on a terminal also thinking and totals, on stderr. A terminal shows the answer as it
+ * arrives. A pipe receives it when it is completed: a fragment would look like an answer.
+ */
 export class AnswerPrinter implements Printer {
+  readonly isStreaming: boolean;
   readonly #context: CommandContext;
   readonly #quiet: boolean;
   readonly #isVerbose: boolean;
@@ -61,9 +70,12 @@ export class AnswerPrinter implements Printer {
   readonly #comments: TextStream;
   #endsWithNewline = true;
   #hasText = false;
+  /** The text for a pipe. */
+  #pending = '';
   #usage: Usage | undefined;
 
   constructor(context: CommandContext, quiet: boolean) {
+    this.isStreaming = context.stdout.isTTY === true;
     this.#context = context;
     this.#quiet = quiet;
     this.#isVerbose = !quiet && context.stderr.isTTY === true;
@@ -84,6 +96,7 @@ export class AnswerPrinter implements Printer {
   }
 
   retry({ attempt, delayMs, failure }: RetryNotice): void {
+    this.#hasText = false;
     if (this.#quiet) return;
     const seconds = (delayMs / 1000).toFixed(1);
     this.#context.stderr.write(
@@ -102,6 +115,8 @@ export class AnswerPrinter implements Printer {
     if (event.type === 'block-stop' && event.blockType === 'thinking') this.#comment('\n\n');
     if (event.type !== 'status' || event.status === 'started') return text;
     await this.#answer(text);
+    if (event.status === 'completed') await this.#write(this.#pending);
+    this.#pending = '';
     await this.#write(this.#answers.end());
     if (!this.#endsWithNewline) await this.#write('\n');
     if (event.status === 'completed') this.#note(event.stopReason);
@@ -109,8 +124,10 @@ export class AnswerPrinter implements Printer {
     return '';
   }
 
-  #answer(text: string): Promise<void> {
-    return this.#write(this.#answers.push(text));
+  async #answer(text: string): Promise<void> {
+    const printable = this.#answers.push(text);
+    if (this.isStreaming) await this.#write(printable);
+    else this.#pending += printable;
   }
 
   async #write(text: string): Promise<void> {

@@ -19,7 +19,10 @@ export function failureExitCode({ kind }: Failure): ExitCode {
 }
 
 const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => string>> = {
-  auth: (account) => `check the key: ${keyLocation(account)}`,
+  auth: (account) =>
+    account.api === 'bedrock'
+      ? `check the credentials of AWS, or the key: ${keyLocation(account)}`
+      : `check the key: ${keyLocation(account)}`,
   quota: (account) =>
     `the account is out of credit: top it up at ${account.name}, or use another with --model`,
   'rate-limit': () => 'wait and try again, or use another model with --model',

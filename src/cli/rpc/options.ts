@@ -19,6 +19,8 @@ export interface RpcOptions {
   readonly appendSystemPrompts: readonly string[];
   readonly tools: ToolSelection;
   readonly hasContextFiles: boolean;
+  /** Whether `/NAME` uses the file `commands/NAME.md`. */
+  readonly hasPrompts: boolean;
   readonly extensions: readonly string[];
   readonly hasMcp: boolean;
   readonly hasRules: boolean;
@@ -111,6 +113,10 @@ const OPTIONS = {
     names: ['--no-context-files', '-nc'],
     help: 'do not send AGENTS.md and skills to the model',
   },
+  noPromptTemplates: {
+    names: ['--no-prompt-templates', '-np'],
+    help: 'do not expand /NAME to the prompt in commands/NAME.md',
+  },
   extension: {
     names: ['--extension', '-e'],
     takes: 'FILE',
@@ -127,8 +133,7 @@ const OPTIONS = {
     names: ['--no-extensions', '-ne'],
     help: 'no effect: only extensions named with -e are loaded',
   },
-  noSkills: { names: ['--no-skills', '-ns'], help: 'no effect: always the case' },
-  noPromptTemplates: { names: ['--no-prompt-templates', '-np'], help: 'no effect: always the case' },
+  noSkills: { names: ['--no-skills', '-ns'], help: 'no effect: use --no-context-files' },
   noThemes: { names: ['--no-themes'], help: 'no effect: always the case' },
   noTitle: { names: ['--no-title'], help: 'no effect: always the case' },
   noColor: { names: ['--no-color'], help: 'no effect: always the case' },
@@ -146,12 +151,17 @@ const OPTIONS = {
     help: 'no effect, prints a notice: providers receive no session id',
   },
   // Without an error, these options would have no effect.
-  skill: { names: ['--skill'], takes: 'PATH', help: '', refused: 'Polypod has no skills' },
+  skill: {
+    names: ['--skill'],
+    takes: 'PATH',
+    help: '',
+    refused: 'put the skill into .polypod/skills of the project',
+  },
   promptTemplate: {
     names: ['--prompt-template'],
     takes: 'PATH',
     help: '',
-    refused: 'Polypod has no prompt templates',
+    refused: 'put the file into .polypod/commands of the project',
   },
   print: {
     names: ['--print', '-p'],
@@ -225,6 +235,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
     models: listIn(last('models')),
     tools: toolsIn(last('tools'), has),
     hasContextFiles: !has('noContextFiles'),
+    hasPrompts: !has('noPromptTemplates'),
     extensions: given.get('extension') ?? [],
     isEphemeral: has('noSession'),
     isInProcess: has('noDaemon'),

@@ -13,6 +13,7 @@ import {
   offeredModel,
   offeredModels,
   type DataPaths,
+  promptFiles,
   readConfig,
   refuseUnknownProvider,
 } from '../../setup/index.ts';
@@ -74,9 +75,22 @@ export async function rpc(argv: readonly string[], context: CommandContext): Pro
 
 /** Relays the client to the daemon until one of them ends. Resolves with false if no daemon can serve it. */
 async function servedByDaemon(options: RpcOptions, context: CommandContext): Promise<boolean> {
-  const socket = await daemonSocket(options, hostDirectories(context.env, process.cwd()).dataPaths);
+  const { dataPaths } = hostDirectories(context.env, process.cwd());
+  const socket = await daemonSocket(options, dataPaths);
   if (socket === undefined) return false;
-  await (await import('./relay.ts')).relay(socket, await headerOf(options, context), context);
+  let printed: Promise<void> | undefined;
+  const printNotices = (): Promise<void> =>
+    (printed ??= import('../hosting/daemon-notices.ts').then(({ printDifferences }) =>
+      printDifferences(dataPaths, context),
+    ));
+  const { relay } = await import('../hosting/relay.ts');
+  try {
+    // The client does not wait for the notices.
+    await relay(socket, await headerOf(options, context), context, () => void printNotices());
+  } finally {
+    // If the daemon has rejected the client, they may name the reason.
+    await Promise.race([printNotices(), sleep(NOTICES_MS)]);
+  }
   return true;
 }
 
@@ -101,7 +115,7 @@ async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<
 /** Everything that the daemon needs, without keys: it has its own. */
 async function headerOf(options: RpcOptions, { env }: CommandContext): Promise<LinkHeader> {
   const { provider, model, thinking, models, resume, fork, isContinued } = options;
-  const { hasContextFiles, hasMcp, hasRules, isAsking, echoErrors } = options;
+  const { hasContextFiles, hasPrompts, hasMcp, hasRules, isAsking, echoErrors } = options;
   const { toolLimit } = await limitsOf(options);
   const { sessions: sessionDirectory } = hostDirectories(env, process.cwd());
   return {
@@ -117,6 +131,7 @@ async function headerOf(options: RpcOptions, { env }: CommandContext): Promise<L
     ...(await promptsOf(options)),
     ...withoutUndefined({ toolLimit }),
     hasContextFiles,
+    hasPrompts,
     hasMcp,
     hasRules,
     isAsking,
@@ -146,7 +161,7 @@ async function toolLimitOf(tools: RpcOptions['tools']): Promise<RpcLimits['toolL
 
 async function builtInNames(): Promise<readonly string[]> {
   const { builtinTools } = await import('../../tools/index.ts');
-  return ['todo', 'web_fetch', 'skill', ...builtinTools.map(({ name }) => name)];
+  return ['todo', 'web_fetch', 'web_search', 'skill', 'subagent', ...builtinTools.map(({ name }) => name)];
 }
 
 /** The variable sets the model of new sessions; a resumed session has its own. */
@@ -299,6 +314,7 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
     toolNames: builtInNames,
     limits,
     extensions,
+    prompts: options.hasPrompts ? promptFiles(cwd, dataPaths) : undefined,
     rules: options.hasRules
       ? config.streamRules.map((rule) => ({ ...rule, path: dataPaths.configFile }))
       : [],
@@ -328,6 +344,7 @@ async function publish(options: PublishOptions): Promise<PublishedPods> {
 }
 
 const PUBLISH_AFTER_MS = 250;
+const NOTICES_MS = 1_000;
 const SHUTDOWN_MS = 700;
 
 /** Removes provider keys from the environment of extensions, although they are the user's own code. */

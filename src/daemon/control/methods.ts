@@ -45,6 +45,7 @@ const NEW = shape.fields(
     mode: shape.choice(PERMISSION_MODES),
     thinking: shape.choice<ThinkingLevel>(THINKING_LEVELS),
     appendSystem: shape.anyText,
+    autoTitle: shape.boolean,
   },
 );
 

@@ -12,6 +12,8 @@ export interface NewSession {
   readonly mode?: PermissionMode;
   readonly thinking?: ThinkingLevel;
   readonly appendSystem?: string;
+  /** Whether a model writes a title after the first run. */
+  readonly autoTitle?: boolean;
 }
 
 /** Creates a session. An unavailable model is rejected before anything is written. */

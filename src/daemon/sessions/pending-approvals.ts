@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../base/index.ts';
-import type { ApprovalRow, Host, Row } from '../../pod/index.ts';
+import { type ApprovalRow, childLabel, type Host, type Row } from '../../pod/index.ts';
 
 /** A pending approval as the control protocol sends it, with its session. */
 export interface WaitingApproval {
@@ -7,6 +7,8 @@ export interface WaitingApproval {
   readonly session: string;
   /** The name of the session. */
   readonly name?: string;
+  /** What the sub-agent that makes the call was asked to do. */
+  readonly subagent?: string;
   readonly cwd: string;
   readonly tool: string;
   /** The call in one line, possibly truncated: the arguments are complete. */
@@ -32,14 +34,16 @@ export async function pendingApprovals(host: Host): Promise<readonly WaitingAppr
 
 /** Encodes the approval for the control protocol. */
 export function encodeApproval(
-  { id: session, name, cwd }: Pick<Row, 'id' | 'name' | 'cwd'>,
+  row: Pick<Row, 'id' | 'name' | 'cwd' | 'spawned' | 'annotations'>,
   approval: ApprovalRow,
 ): WaitingApproval {
+  const { id: session, name, cwd } = row;
+  const subagent = approval.podName ?? (row.spawned === true ? childLabel(row) : undefined);
   const { approvalId: id, tool, title, requestedAt, deadline, arguments: json, reason } = approval;
   return {
     id,
     session,
-    ...withoutUndefined({ name }),
+    ...withoutUndefined({ name, subagent }),
     cwd,
     tool,
     title,

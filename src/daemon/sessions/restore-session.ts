@@ -23,5 +23,9 @@ export async function restoreSession(
       `the name "${name}" is used by the session ${other.id}: rename that one first: polypod rename ${other.id} NEW-NAME`,
     );
   await host.openFile(await takeFromTrash(dataDirectory, session));
+  // The sessions of its sub-agents were removed with it, after it.
+  const children = trashed.filter((child) => child.spawned === true && child.parentId === id);
+  for (const child of children.filter(({ removedAt }) => removedAt >= session.removedAt))
+    await host.openFile(await takeFromTrash(dataDirectory, child));
   return name === undefined ? { id } : { id, name };
 }

@@ -40,6 +40,7 @@ export async function openControl({
 }: OpenControlParts): Promise<ControlServer> {
   const pods = await podMethods({
     podNamed: async (word) => host.pod(findSession(await host.sessions.list(), word).id),
+    history: host.history,
     models: () => setup.models,
   });
   const daemon = daemonMethods({

@@ -44,6 +44,7 @@ export async function openHost({
       audit: audit.record,
       onExtensionError: (pod, path, event, error) =>
         log.warn('an extension failed', { pod, path, event, error }),
+      onTitleFailure: (pod, error) => log.warn('no title was written', { pod, error }),
       onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
     }),
     limits,

@@ -1,4 +1,11 @@
-import { bindDoor, type Door, type HldNeeds, type PodNeeds, type RpcNeeds } from '../../protocols/index.ts';
+import {
+  bindDoor,
+  type Door,
+  type AcpNeeds,
+  type HldNeeds,
+  type PodNeeds,
+  type RpcNeeds,
+} from '../../protocols/index.ts';
 import type { KnownDoor } from '../../registry.ts';
 import type { DaemonSettings } from '../../setup/config/index.ts';
 import { DEFAULT_AGENT, doorName } from './agent-files.ts';
@@ -6,7 +13,7 @@ import type { AgentOrder } from './read-agent-config.ts';
 import type { TasksParts } from './tasks-listener.ts';
 
 /** What a daemon provides to its doors besides the tasks doors. */
-export type DaemonNeeds = PodNeeds & HldNeeds & RpcNeeds;
+export type DaemonNeeds = PodNeeds & HldNeeds & RpcNeeds & AcpNeeds;
 
 export interface DaemonDoorsOptions {
   readonly given: DaemonNeeds;

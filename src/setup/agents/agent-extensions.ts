@@ -1,5 +1,5 @@
-import { messageOf, PolypodError, settlesWithin } from '../../base/index.ts';
-import type { Extensions, ExtensionUi } from '../../extensions/index.ts';
+import { PolypodError, settlesWithin } from '../../base/index.ts';
+import type { ExtensionUi } from '../../extensions/index.ts';
 import type { Agent } from '../../pod/index.ts';
 import { refuseUnsafeFile } from '../paths/refuse-unsafe-file.ts';
 import { extendedAgent, keepOffStdout } from './extended-agent.ts';
@@ -37,28 +37,16 @@ export async function withExtensions(
     abort: () => {
       throw unavailable('abort');
     },
+    checkFile: (file) => refuseUnsafeFile('the extension', file),
     onError,
   });
-  for (const file of files) await load(loaded, file, onError);
+  for (const file of files) await loaded.load(file);
   loaded.sessionStarted();
   const close = async (): Promise<void> => {
     await settlesWithin(loaded.close(), HOOK_MS);
     await agent.close();
   };
   return extendedAgent(agent, () => loaded, close);
-}
-
-async function load(
-  loaded: Extensions,
-  file: string,
-  onError: AgentExtensionsOptions['onError'],
-): Promise<void> {
-  try {
-    refuseUnsafeFile('the extension', file);
-  } catch (thrown) {
-    return onError(file, 'load', messageOf(thrown));
-  }
-  await loaded.load(file);
 }
 
 function unavailable(name: string): PolypodError {

@@ -1,7 +1,8 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Audit } from '../../audit/index.ts';
-import { safeEnv, userName, withoutUndefined } from '../../base/index.ts';
+import { asPolypodError, safeEnv, userName, withoutUndefined } from '../../base/index.ts';
+import { BUILT_IN_TYPES, SubagentSlots, subagentTool } from '../../delegation/index.ts';
 import { type Environment, modelReference } from '../../llm/index.ts';
 import type { McpServerSpec, McpServerStatus } from '../../mcp/index.ts';
 import type { Agent, OpenAgent, AgentContext } from '../../pod/index.ts';
@@ -17,15 +18,14 @@ import {
   type Scope,
   scopeFrom,
   todoTool,
-  webFetchTool,
 } from '../../tools/index.ts';
 import { fetchFrom } from '../../wire/index.ts';
 import { systemPrompt } from '../../worker/index.ts';
 import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
-import { readInstructions, readSkills, skillTool } from '../project/index.ts';
+import { readAgentFiles, readInstructions, readSkills, skillTool } from '../project/index.ts';
 import { withExtensions } from './agent-extensions.ts';
-import { createCommandLimiter } from './command-limits.ts';
+import { backgroundLimits, createCommandLimiter } from './command-limits.ts';
 import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
 import type { ModelAccess } from '../models/model-access.ts';
@@ -33,6 +33,8 @@ import { ownPaths, socketPaths } from './own-paths.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 import { PodMcpServers } from './pod-mcp-servers.ts';
 import { commandLedger, endOrphanedCommands } from './running-commands.ts';
+import { titleWriter } from './title-writer.ts';
+import { webTools } from './web-tools.ts';
 
 export interface AgentsOptions {
   readonly env: Environment;
@@ -57,6 +59,8 @@ export interface AgentsOptions {
   /** Polypod's own files that neither the environment nor the configuration names. */
   readonly ownFiles?: () => readonly string[];
   readonly onServerChange?: (podId: string, status: McpServerStatus) => void;
+  /** Called when a model could not write the title of a session. */
+  readonly onTitleFailure?: (podId: string, message: string) => void;
   /** Records new rules. */
   readonly audit?: Audit | undefined;
 }
@@ -80,14 +84,15 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
 
 async function openAgent(
   options: AgentsOptions,
-  { podId, cwd, todos, settings }: AgentContext,
+  { podId, cwd, todos, background, settings, client = () => undefined, children }: AgentContext,
   savedRules: SavedRules,
 ): Promise<Agent> {
   const { config, env, dataPaths, version } = options;
   const { permissions } = config;
   const secretEnv = keyVariables(config);
   const toolEnv = safeEnv(env, { secret: secretEnv, pass: permissions.passEnv });
-  const protectedPaths = await ownPaths({ env, dataPaths, config, files: options.ownFiles?.() ?? [] }, cwd);
+  const files = [...(options.extensions ?? []), ...(options.ownFiles?.() ?? [])];
+  const protectedPaths = await ownPaths({ env, dataPaths, config, files }, cwd);
   const fromHome = (path: string): string => path.replace(/^~(?=\/)/, dataPaths.home);
   // Rules belong to the real directory, also if a link to it is used.
   const project = await realpath(cwd).catch(() => cwd);
@@ -125,8 +130,25 @@ async function openAgent(
     cwd,
     clientVersion: version,
     ...withoutUndefined({ fetch: fetchFrom(env) }),
-    onChange: (status) => options.onServerChange?.(podId, status),
+    ask: () => client()?.ask,
+    onChange: (status) => {
+      options.onServerChange?.(podId, status);
+      const { name, state, error = 'no reason is known' } = status;
+      if (state === 'failed') client()?.warn?.(`The MCP server "${name}" is unavailable: ${error}`);
+    },
   });
+  /** An editor reports invalid servers to its user; the session works without them. */
+  const serverTools = async () => {
+    try {
+      return await servers.tools(settings());
+    } catch (thrown) {
+      const warn = client()?.warn;
+      const { code, message } = asPolypodError(thrown);
+      if (warn === undefined || code !== 'bad-request') throw thrown;
+      warn(`The MCP servers of the editor are not used: ${message}`);
+      return servers.tools({});
+    }
+  };
   const ledger = commandLedger(dataPaths);
   const isolation =
     permissions.isolateCommands === false
@@ -136,11 +158,21 @@ async function openAgent(
           hidden: () =>
             options.config.daemon.allowAgentPeers === true ? [] : socketPaths({ env, dataPaths }),
         });
-  const privateHosts = () => options.config.permissions.privateHosts;
-  const web = options.offline === true ? [] : [webFetchTool({ privateHosts })];
-  const ownTools = [...builtinTools, todoTool(todos), ...web];
+  const web = options.offline === true ? () => [] : webTools(env, () => options.config);
+  const ownTools = [...builtinTools, todoTool(todos)];
   const userDirectory = dirname(dataPaths.configFile);
   const skills = async () => (settings().contextFiles === false ? [] : await readSkills(cwd, userDirectory));
+  const slots = new SubagentSlots();
+  const chosenModel = async (reference: string) => {
+    const { model } = await options.models.choose(reference);
+    return { provider: model.account, modelId: model.id };
+  };
+  const subagents = async () => {
+    if (children === undefined) return [];
+    const isBuiltInOnly = settings().contextFiles === false;
+    const types = isBuiltInOnly ? BUILT_IN_TYPES : await readAgentFiles(cwd, userDirectory, BUILT_IN_TYPES);
+    return [subagentTool({ types, children, settings, model: chosenModel, slots })];
+  };
   await options.models.choose();
   return {
     get defaultModel() {
@@ -155,7 +187,7 @@ async function openAgent(
       await mkdir(outputs, { recursive: true, mode: 0o700 });
       const readable = await skills();
       const skill = readable.length === 0 ? [] : [skillTool(readable)];
-      return [...ownTools, ...skill, ...(await servers.tools(settings()))];
+      return [...ownTools, ...web(), ...skill, ...(await subagents()), ...(await serverTools())];
     },
     system: async () =>
       systemPrompt({
@@ -185,6 +217,7 @@ async function openAgent(
       ),
       isolation,
       limiter: createCommandLimiter(options.config, toolEnv),
+      background: { commands: background, limits: backgroundLimits(options.config) },
       record: (entry) => ledger.open({ podId, callId }, entry),
     }),
     interruptionNote: (callId) => orphanNote(ledger, podId, callId),
@@ -199,6 +232,11 @@ async function openAgent(
         details: { rule, directory: project },
       });
     },
+    title: titleWriter({
+      settings: () => options.config.titles,
+      models: () => options.models,
+      onFailure: (message) => options.onTitleFailure?.(podId, message),
+    }),
     close: () => servers.close(),
   };
 }

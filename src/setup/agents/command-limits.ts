@@ -1,4 +1,10 @@
-import { type CommandLimiter, commandLimiter, DEFAULT_COMMAND_LIMITS } from '../../tools/index.ts';
+import {
+  type BackgroundLimits,
+  type CommandLimiter,
+  commandLimiter,
+  DEFAULT_BACKGROUND_LIMITS,
+  DEFAULT_COMMAND_LIMITS,
+} from '../../tools/index.ts';
 import type { Config } from '../config/config.ts';
 
 /** Creates a limiter with the configured limits and the defaults for the others. */
@@ -17,4 +23,11 @@ export function createCommandLimiter(
     isMemoryStated: memory !== undefined,
     env,
   });
+}
+
+/** Returns the configured limits of background commands, and the defaults for the others. */
+export function backgroundLimits({ daemon }: Pick<Config, 'daemon'>): BackgroundLimits {
+  const { running = DEFAULT_BACKGROUND_LIMITS.running, time } = daemon.backgroundLimits ?? {};
+  if (time === undefined) return { ...DEFAULT_BACKGROUND_LIMITS, running };
+  return { running, seconds: Math.max(1, Math.floor(time / 1_000)) };
 }

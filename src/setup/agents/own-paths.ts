@@ -9,7 +9,7 @@ import { type DataPaths, dataPathsFrom } from '../paths/data-paths.ts';
 export interface OwnPathsOptions {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
-  readonly config: Pick<Config, 'accounts' | 'daemon' | 'extensions'>;
+  readonly config: Pick<Config, 'accounts' | 'daemon' | 'extensions' | 'webSearch'>;
   /** Further files: the configuration file of an agent, and the files that it names. */
   readonly files?: readonly string[];
 }
@@ -56,6 +56,7 @@ function listPaths({ env, dataPaths, config, files = [] }: OwnPathsOptions): rea
     hldSocket,
     ...(env.POLYPOD_AGENT_CONFIG ? [env.POLYPOD_AGENT_CONFIG] : []),
     ...(env.POLYPOD_API_KEY_FILE ? [env.POLYPOD_API_KEY_FILE] : []),
+    ...(env.GOOGLE_APPLICATION_CREDENTIALS ? [env.GOOGLE_APPLICATION_CREDENTIALS] : []),
     ...keyFiles(config, dataPaths),
     // An agent that changes an extension would run code without approval.
     ...config.extensions,
@@ -77,18 +78,20 @@ export function socketPaths({
 
 /** Files that the configuration names as the location of a key. */
 function keyFiles(
-  { accounts, daemon }: Pick<Config, 'accounts' | 'daemon'>,
+  { accounts, daemon, webSearch }: Pick<Config, 'accounts' | 'daemon' | 'webSearch'>,
   dataPaths: DataPaths,
 ): readonly string[] {
   const { tls, webhooks = [] } = daemon.tasks ?? {};
   const named = [tls?.key, ...webhooks.map(({ secret_file }) => secret_file)].filter(
     (path) => path !== undefined,
   );
+  const sources = [
+    ...accounts.flatMap(({ key, headers = {} }) => [key, ...Object.values(headers)]),
+    webSearch?.key,
+  ];
   return [
-    ...accounts.flatMap(({ key, headers = {} }) =>
-      [key, ...Object.values(headers)].flatMap((value) =>
-        typeof value === 'object' && 'source' in value && isAbsolute(value.source) ? [value.source] : [],
-      ),
+    ...sources.flatMap((value) =>
+      typeof value === 'object' && 'source' in value && isAbsolute(value.source) ? [value.source] : [],
     ),
     ...named.map((path) =>
       resolve(dirname(dataPaths.configFile), path.replace(/^~(?=\/|$)/, dataPaths.home)),

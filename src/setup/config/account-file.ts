@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Document, isMap, parseDocument } from 'yaml';
 import { type JsonObject, objectOf, systemCodeOf } from '../../base/index.ts';
@@ -39,8 +39,10 @@ async function readDocument(configFile: string): Promise<Document> {
   return parseDocument(text, { version: '1.2' });
 }
 
-async function replaceFile(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+async function replaceFile(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // A link, as users of a repository for their settings have it, stays a link.
+  const file = await realpath(path).catch(() => path);
   const mode = await stat(file).then(
     (found) => found.mode & 0o777,
     () => 0o600,

@@ -1,7 +1,15 @@
-import { PERMISSION_MODES } from '../../tools/index.ts';
+import { PERMISSION_MODES, SEARCH_PROVIDER_NAMES, SEARCH_PROVIDERS } from '../../tools/index.ts';
 import { DEADLINE_FALLBACKS } from '../../pod/index.ts';
 import { isObject, LOG_LEVELS, shape } from '../../base/index.ts';
-import { httpUrl, VENDORS, findVendor, PROVIDER_APIS } from '../../llm/index.ts';
+import {
+  httpUrl,
+  GOOGLE_LOCATION,
+  GOOGLE_PROJECT,
+  isAwsRegion,
+  VENDORS,
+  findVendor,
+  PROVIDER_APIS,
+} from '../../llm/index.ts';
 import { MCP_SERVERS } from '../../mcp/index.ts';
 import { doors } from '../../registry.ts';
 import { BYTE_SIZE } from './byte-size.ts';
@@ -55,6 +63,15 @@ const account = fields(
     headers,
     query: mapOf(text('the name of a parameter'), line),
     omit: listOf(text('the name of a field')),
+    project: text('the id of a Google Cloud project', (id) => GOOGLE_PROJECT.test(id)),
+    location: text('a location of Google Cloud, such as global or europe-west4', (name) =>
+      GOOGLE_LOCATION.test(name),
+    ),
+    region: text('an AWS region like us-east-1', isAwsRegion),
+    profile: line,
+    role_arn: text('the ARN of a role like arn:aws:iam::123456789012:role/NAME', (arn) =>
+      /^arn:aws[\w-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/.test(arn),
+    ),
   },
 );
 
@@ -67,6 +84,23 @@ const permissions = fields(
     private_hosts: listOf(text('a host name or address', (name) => /^[\w.:-]+$/.test(name))),
     pass_env: listOf(text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name))),
     isolate_commands: choice(['auto', 'off']),
+  },
+);
+
+const webSearch = refined(
+  fields(
+    { provider: choice(SEARCH_PROVIDER_NAMES) },
+    {
+      base_url: text('an http or https address like https://host', (url) => httpUrl(url) !== undefined),
+      key_env: variable,
+      key_file: text('the path of a file that holds the key'),
+    },
+  ),
+  ({ provider, base_url }) => {
+    const { title, baseUrl } = SEARCH_PROVIDERS[provider];
+    return (base_url ?? baseUrl) === undefined
+      ? `needs base_url, the address of your ${title} server`
+      : undefined;
   },
 );
 
@@ -108,6 +142,8 @@ const commandLimits = fields(
   },
 );
 
+const backgroundLimits = fields({}, { running: integerFrom(1), time: DURATION });
+
 const limits = fields(
   {},
   {
@@ -116,6 +152,7 @@ const limits = fields(
     queue: integerFrom(1),
     watcher: integerFrom(1),
     commands: commandLimits,
+    background: backgroundLimits,
   },
 );
 
@@ -127,9 +164,13 @@ export const CONFIG = fields(
   {
     version: number(String(CONFIG_VERSION), (version) => version === CONFIG_VERSION),
     model: text('a model, as account/id'),
+    titles: choice(['model', 'prompt', 'off']),
+    title_model: text('a model, as account/id'),
+    notify: fields({}, { bell: boolean, title: boolean, desktop: boolean }),
     permissions,
     sandbox,
     stream_rules: listOf(streamRule),
+    web_search: webSearch,
     mcp_servers: MCP_SERVERS,
     extensions: listOf(text('the path of a module')),
     doors: openDoors,
@@ -153,6 +194,18 @@ export const CONFIG = fields(
         if (keys.length > 1) return `has ${keys.map(([name]) => name).join(' and ')}: keep one of them`;
         if (stated.key_expires_after !== undefined && key_command === undefined)
           return 'has key_expires_after, which belongs to key_command';
+        const isGoogleCloud = findVendor(vendor ?? String(path.at(-1)))?.googleCloud === true;
+        if (isGoogleCloud && wire !== undefined)
+          return 'has wire, but its models determine the API: remove it';
+        if (!isGoogleCloud && (stated.project ?? stated.location) !== undefined)
+          return 'has project or location, which belong to the vendor vertex';
+        const { region, profile, role_arn } = stated;
+        const aws = Object.entries({ region, profile, role_arn }).find(([, value]) => value !== undefined);
+        const api = wire ?? findVendor(vendor ?? String(path.at(-1)))?.api;
+        if (aws !== undefined && api !== 'bedrock')
+          return `has ${aws[0]}, which belongs to the vendor bedrock`;
+        if (keys.length > 0 && (profile ?? role_arn) !== undefined)
+          return `has ${keys[0]?.[0]} and ${profile === undefined ? 'role_arn' : 'profile'}: keep the key or the credentials of AWS`;
         const complete = wire !== undefined && base_url !== undefined;
         if (complete || findVendor(vendor ?? String(path.at(-1))) !== undefined) return undefined;
         return 'is not the name of a vendor: add vendor, or both wire and base_url';
@@ -164,6 +217,7 @@ export const CONFIG = fields(
 /** The validated file, before conversion. */
 export type RawConfig = shape.ValueOf<typeof CONFIG>;
 export type RawLimits = shape.ValueOf<typeof commandLimits>;
+export type RawBackgroundLimits = shape.ValueOf<typeof backgroundLimits>;
 export type RawAccount = shape.ValueOf<typeof account>;
 
 function isExpression(text: string): boolean {

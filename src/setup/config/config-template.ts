@@ -10,6 +10,11 @@ version: 1
 # The model, as account/id. Without it, Polypod selects the first available provider.
 #model: anthropic/claude-sonnet-4-5
 
+# Titles of sessions without a name, and how chat and run notify you (docs/chat.md).
+#titles: model                            # model: written by a small model; prompt: the first prompt; off: none
+#title_model: anthropic/claude-haiku-4-5  # an example; default: a small model of the session's account, if one is known
+#notify: { bell: true, title: true, desktop: true }   # the bell, the window title, notifications of the desktop
+
 # Accounts, by name (examples). The name of a known vendor (polypod models) needs only a key; without a key here, its
 # environment variable is used.
 #accounts:
@@ -18,7 +23,7 @@ version: 1
 #  groq:
 #    key_file: ~/.secrets/groq            # or a file with the key
 #  lab:                                   # any server with the API of a provider
-#    wire: openai-chat                    # anthropic, openai-chat, openai-responses, gemini or ollama
+#    wire: openai-chat                    # anthropic, openai-chat, openai-responses, gemini, ollama or bedrock
 #    base_url: http://127.0.0.1:8000/v1
 #    key: none                            # or the key itself: then chmod 600 this file
 #    headers: { X-Team: red }             # additional headers of every request
@@ -31,9 +36,16 @@ version: 1
 #    key_command: [vault, read, -field=key, secret/llm]   # or a program that prints the key
 #    key_expires_after: 5m                # how long a printed key is used
 #    query: { team: red }                 # parameters added to every URL
+#  bedrock:                               # Amazon Bedrock: credentials of AWS instead of a key
+#    region: us-east-1                    # default: AWS_REGION, or the region of the profile
+#    profile: work                        # default: AWS_PROFILE, or the environment
+#    role_arn: arn:aws:iam::123456789012:role/models   # a role to assume with them
 #  home:
 #    vendor: anthropic
 #    key_keyring: true                    # or the system keyring, where polypod accounts add stored it
+#  vertex:                                # Claude and Gemini on Google Cloud, with its credentials (docs/llm.md)
+#    project: my-project
+#    location: europe-west4               # default: global
 
 # What agents can do without approval (docs/permissions.md).
 #permissions:
@@ -55,6 +67,13 @@ version: 1
 #  hide: []                               # paths that commands cannot see, even in the workspace
 #  show: []                               # secret files of the workspace that commands can read
 #  tmp_mb: 1024                           # size limit of /tmp and of the home directory, in memory
+
+# The provider of the tool web_search (example). Without it, agents cannot search the web (docs/permissions.md).
+#web_search:
+#  provider: brave                        # brave, tavily, exa or searxng
+#  key_env: BRAVE_API_KEY                 # the environment variable with the key
+#  key_file: ~/.secrets/brave             # or a file with the key; key_env takes precedence
+#  base_url: https://api.search.brave.com # the address of the server; required for searxng
 
 # Modules with tools and hooks for every session (docs/extensions.md), relative to the directory of this file.
 #extensions: []
@@ -80,7 +99,7 @@ version: 1
 #    content: Never write any; say what the type is.
 
 # Which doors polypod serve opens.
-#doors: { pod: true, rpc: true, hld: true, tasks: false }
+#doors: { pod: true, rpc: true, hld: true, acp: true, tasks: false }
 
 # The tasks door: an agent over HTTP (docs/protocols/tasks.md). This section opens it. The values are examples.
 #tasks:
@@ -129,6 +148,9 @@ version: 1
 #    file_size: 32GB
 #    open_files: 1024                     # default: the limit of the system
 #    cpu: 10m                             # of one process; default: no limit
+#  background:
+#    running: 8                           # background commands of a session at the same time
+#    time: 8h                             # how long one may run
 
 # Pods and approvals.
 #hibernate_after: 5m                      # unload a pod from memory after this idle time

@@ -1,12 +1,12 @@
 import type { AuditLimits } from '../../audit/index.ts';
 import type { LogLevel } from '../../base/index.ts';
-import type { ConfiguredAccount } from '../../llm/index.ts';
+import type { ConfiguredAccount, ValueSource } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import type { DeadlinePolicy, HostLimits } from '../../pod/index.ts';
 import type { StreamRule } from '../../reminders/index.ts';
 import type { Durability } from '../../store/index.ts';
-import type { PermissionMode, Rule } from '../../tools/index.ts';
-import type { RawLimits } from './config-shape.ts';
+import type { PermissionMode, Rule, SearchProviderName } from '../../tools/index.ts';
+import type { RawBackgroundLimits, RawConfig, RawLimits } from './config-shape.ts';
 import type { RawTasks } from './tasks-shape.ts';
 
 /** The user's configuration. Absent settings have their default. */
@@ -16,6 +16,8 @@ export interface Config {
   readonly accounts: readonly ConfiguredAccount[];
   readonly permissions: Permissions;
   readonly sandbox: SandboxSettings;
+  /** The provider of the tool `web_search`; without it, agents do not have the tool. */
+  readonly webSearch?: WebSearchSettings;
   readonly mcpServers: readonly McpServerSpec[];
   /** Modules of the user that are loaded for every session, as absolute paths. */
   readonly extensions: readonly string[];
@@ -23,6 +25,24 @@ export interface Config {
   readonly streamRules: readonly RawStreamRule[];
   readonly daemon: DaemonSettings;
   readonly log: { readonly level?: LogLevel };
+  readonly titles: TitleSettings;
+  readonly notify: NotifySettings;
+}
+
+export interface TitleSettings {
+  /** What writes the titles of sessions without a name; `off` for none. */
+  readonly source: NonNullable<RawConfig['titles']>;
+  /** The model that writes titles: `account/id`. By default a small model of the session's account, if one is known. */
+  readonly model?: string;
+}
+
+/** How `chat`, `attach` and `run` notify someone who may not be looking at the terminal. */
+export interface NotifySettings {
+  readonly bell: boolean;
+  /** Show the session and its state in the title of the window. */
+  readonly title: boolean;
+  /** Request notifications of the desktop from the terminal. */
+  readonly desktop: boolean;
 }
 
 /** How agents are hosted. Most settings apply for the lifetime of the daemon. */
@@ -34,6 +54,8 @@ export interface DaemonSettings {
   readonly limits: Partial<HostLimits>;
   /** The configured limits of an agent's command; infinite for no limit. */
   readonly commandLimits?: RawLimits;
+  /** The configured limits of the background commands of a session. */
+  readonly backgroundLimits?: RawBackgroundLimits;
   readonly hibernateAfterMs?: number;
   readonly durability?: Durability;
   readonly approvals: DeadlinePolicy;
@@ -59,6 +81,14 @@ export interface Permissions {
   readonly passEnv: readonly string[];
   /** Whether commands outside the sandbox run in their own process namespace, where supported; default true. */
   readonly isolateCommands?: boolean;
+}
+
+/** The provider of web searches. */
+export interface WebSearchSettings {
+  readonly provider: SearchProviderName;
+  readonly baseUrl?: string;
+  /** Absent: the variable that the provider usually has. */
+  readonly key?: ValueSource;
 }
 
 /** How commands are sandboxed. Paths are absolute or start with `~/`. */

@@ -15,4 +15,6 @@ export const DEFAULT_CONFIG: Config = {
     shutdownGraceMs: 10_000,
   },
   log: {},
+  titles: { source: 'model' },
+  notify: { bell: true, title: true, desktop: true },
 };

@@ -8,7 +8,13 @@ import {
   stringOf,
   withoutUndefined,
 } from '../../base/index.ts';
-import type { Environment, KeyCommand } from '../../llm/index.ts';
+import {
+  createKeyCache,
+  type Environment,
+  type ExpiringKey,
+  type KeyCommand,
+  usedUntil,
+} from '../../llm/index.ts';
 
 export interface KeyCommandOptions {
   /** The program and its arguments. No shell is involved. */
@@ -22,60 +28,21 @@ export interface KeyCommandOptions {
 
 /** Like the helper commands of other agents. A rejected key is renewed earlier. */
 const DEFAULT_EXPIRES_AFTER_MS = 5 * 60_000;
-/** A key that expires so soon is renewed, so that it does not expire on its way. */
-const MARGIN_MS = 30_000;
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT = 64 * 1024;
-
-interface StatedKey {
-  readonly key: string;
-  readonly expiresAt: number;
-}
 
 /**
  * Runs a command that prints a key, and runs it again when the key has expired or was rejected. Concurrent requests share one
  * run. Neither the key nor any other output of the command is part of an error.
  */
 export function createKeyCommand(options: KeyCommandOptions): KeyCommand {
-  let current: StatedKey | undefined;
-  let running: SharedRun | undefined;
-  const obtain = async (env: Environment, signal: AbortSignal): Promise<string> => {
-    const shared = (running ??= startRun(options, env, () => (running = undefined)));
-    current = await shared.join(signal);
-    return current.key;
-  };
+  const keys = createKeyCache<Environment>((env, signal) => run(options, env, signal));
   const { command: words, expiresAfterMs } = options;
   return {
     words,
     isToken: true,
     ...withoutUndefined({ expiresAfterMs }),
-    key: async (env, signal) =>
-      current !== undefined && Date.now() < current.expiresAt ? current.key : obtain(env, signal),
-    renew: async (rejected, env, signal) =>
-      current !== undefined && current.key !== rejected ? current.key : obtain(env, signal),
-  };
-}
-
-interface SharedRun {
-  /** Waits for the key. When every waiting caller has cancelled, the command is ended. */
-  readonly join: (signal: AbortSignal) => Promise<StatedKey>;
-}
-
-function startRun(options: KeyCommandOptions, env: Environment, onEnd: () => void): SharedRun {
-  const abandoned = new AbortController();
-  const key = run(options, env, abandoned.signal).finally(onEnd);
-  let waiting = 0;
-  return {
-    join: (signal) =>
-      new Promise((resolve, reject) => {
-        waiting += 1;
-        const removeListener = onAbort(signal, () => {
-          waiting -= 1;
-          if (waiting === 0) abandoned.abort();
-          reject(new PolypodError('bad-request', 'cancelled'));
-        });
-        key.then(resolve, reject).finally(removeListener);
-      }),
+    ...keys,
   };
 }
 
@@ -83,7 +50,7 @@ async function run(
   { command, cwd, source, expiresAfterMs }: KeyCommandOptions,
   env: Environment,
   signal: AbortSignal,
-): Promise<StatedKey> {
+): Promise<ExpiringKey> {
   const output = await outputOf(command, { cwd, env, source, signal });
   return parseKey(output, Date.now(), expiresAfterMs ?? DEFAULT_EXPIRES_AFTER_MS, source);
 }
@@ -139,7 +106,7 @@ function outputOf(
  * The output is the key, or JSON with the key and when it expires, in the names that common tools use: `key`, `token`,
  * `access_token` or `accessToken`; `expires_at` or `expires_on` as a time or in seconds since 1970, or `expires_in` in seconds.
  */
-function parseKey(output: string, now: number, expiresAfterMs: number, source: string): StatedKey {
+function parseKey(output: string, now: number, expiresAfterMs: number, source: string): ExpiringKey {
   const json = output.trimStart().startsWith('{') ? parseObject(output) : undefined;
   const named =
     json && [json.key, json.token, json.access_token, json.accessToken].map(stringOf).find(Boolean);
@@ -150,7 +117,7 @@ function parseKey(output: string, now: number, expiresAfterMs: number, source: s
       `the command of ${source} printed no key: it must print one line with the key, or JSON such as {"key": "…", "expires_at": "…"}`,
     );
   const stated = json && expiryOf(json, now);
-  const expiresAt = stated === undefined ? now + expiresAfterMs : Math.max(now + 1000, stated - MARGIN_MS);
+  const expiresAt = stated === undefined ? now + expiresAfterMs : usedUntil(stated, now);
   return { key, expiresAt };
 }
 

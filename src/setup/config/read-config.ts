@@ -4,7 +4,13 @@ import type { AuditLimits } from '../../audit/index.ts';
 import { isObject, messageOf, PolypodError, systemCodeOf, withoutUndefined } from '../../base/index.ts';
 import { type ConfiguredAccount, httpUrl, type KeySource, type ValueSource } from '../../llm/index.ts';
 import type { Rule } from '../../tools/index.ts';
-import type { DaemonSettings, LoadedConfig, Permissions, SandboxSettings } from './config.ts';
+import type {
+  DaemonSettings,
+  LoadedConfig,
+  Permissions,
+  SandboxSettings,
+  WebSearchSettings,
+} from './config.ts';
 import type { RawAccount, RawConfig } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
@@ -27,6 +33,9 @@ export async function readConfig({
       ...withoutUndefined({ model }),
       permissions: toPermissions(file.permissions),
       sandbox: sandboxSettings(file.sandbox),
+      ...(file.web_search && {
+        webSearch: await webSearchSettings(file.web_search, { file: configFile, home }),
+      }),
       mcpServers: file.mcp_servers ?? [],
       extensions: (file.extensions ?? []).map((path) =>
         resolve(dirname(configFile), path.replace(/^~(?=\/)/, home)),
@@ -34,6 +43,11 @@ export async function readConfig({
       streamRules: file.stream_rules ?? [],
       daemon: daemonSettings(file),
       log: file.log ?? {},
+      titles: {
+        source: file.titles ?? DEFAULT_CONFIG.titles.source,
+        ...withoutUndefined({ model: file.title_model }),
+      },
+      notify: { ...DEFAULT_CONFIG.notify, ...file.notify },
       accounts: await Promise.all(
         rawAccounts.map(([name, account]) => toAccount(name, account, { file: configFile, home })),
       ),
@@ -48,7 +62,7 @@ function daemonSettings(file: RawConfig): DaemonSettings {
   const {
     doors,
     tasks,
-    limits: { commands, ...limits } = {},
+    limits: { commands, background, ...limits } = {},
     hibernate_after,
     durability,
     approvals,
@@ -58,7 +72,12 @@ function daemonSettings(file: RawConfig): DaemonSettings {
     doors: doors ?? {},
     ...withoutUndefined({ tasks }),
     limits,
-    ...withoutUndefined({ commandLimits: commands, hibernateAfterMs: hibernate_after, durability }),
+    ...withoutUndefined({
+      commandLimits: commands,
+      backgroundLimits: background,
+      hibernateAfterMs: hibernate_after,
+      durability,
+    }),
     approvals: {
       fallback: approvals?.fallback ?? 'deny',
       ...(approvals?.deadline === undefined ? {} : { deadlineMs: approvals.deadline }),
@@ -110,6 +129,17 @@ function sandboxSettings(rawAccounts: RawConfig['sandbox']): SandboxSettings {
   };
 }
 
+async function webSearchSettings(
+  { provider, base_url, key_env, key_file }: NonNullable<RawConfig['web_search']>,
+  context: AccountContext,
+): Promise<WebSearchSettings> {
+  const baseUrl = base_url === undefined ? undefined : httpUrl(base_url);
+  const inFile =
+    key_file === undefined ? undefined : await fileValue(key_file, 'web_search.key_file', context);
+  const key = key_env === undefined ? inFile : { env: key_env };
+  return { provider, ...withoutUndefined({ baseUrl, key }) };
+}
+
 function toRule({ action, tool, command, exact, path, host }: Partial<Rule> & Pick<Rule, 'action'>): Rule {
   return {
     action,
@@ -157,7 +187,9 @@ async function toAccount(
   account: RawAccount,
   context: AccountContext,
 ): Promise<ConfiguredAccount> {
-  const { vendor, wire: api, headers, query, omit } = account;
+  const { vendor, wire: api, headers, query, omit, project, location } = account;
+  const { region, profile, role_arn: roleArn } = account;
+  const aws = withoutUndefined({ region, profile, roleArn });
   const baseUrl = account.base_url === undefined ? undefined : httpUrl(account.base_url);
   const key = await keySource(name, account, context);
   return {
@@ -165,7 +197,8 @@ async function toAccount(
     ...withoutUndefined({ vendor, api, baseUrl, key }),
     ...(headers === undefined ? {} : { headers: await headerSources(name, headers, context) }),
     ...(query === undefined ? {} : { query: Object.fromEntries(query) }),
-    ...withoutUndefined({ omit }),
+    ...withoutUndefined({ omit, project, location }),
+    ...(Object.keys(aws).length > 0 ? { aws } : {}),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type ThinkingMode,
   findVendor,
   PROVIDER_APIS,
+  settingsFor,
 } from '../../llm/index.ts';
 import type { OfferedModel } from '../../pod/index.ts';
 import { providers } from '../../registry.ts';
@@ -43,7 +44,9 @@ export async function knownModels({
   const accounts = usableAccounts(env, config.accounts);
   return models.flatMap((model) => {
     const account = accounts.find(({ name }) => name === model.account);
-    return account === undefined ? [] : [offeredModel({ model, llm: { account } })];
+    return account === undefined
+      ? []
+      : [offeredModel({ model, llm: { account: settingsFor(account, model.id) } })];
   });
 }
 

@@ -1,10 +1,12 @@
 import { PolypodError, withoutUndefined } from '../../base/index.ts';
 import {
+  accountProblem,
   chooseModel,
   connect,
   type ConfiguredAccount,
   type Environment,
   type Failure,
+  findVendor,
   type LlmRequest,
   type Model,
   type StopReason,
@@ -34,19 +36,14 @@ export interface TrialOptions {
 
 /** Sends one short request to a model of an account. Throws if the account is incomplete. */
 export async function tryAccount(options: TrialOptions): Promise<AccountTrial> {
-  const { name, env, configured, dataPaths, signal } = options;
-  const { models } = await readModels(dataPaths);
-  const reference = options.model === undefined ? name : `${name}/${options.model}`;
-  const chosen = chooseModel({
-    reference,
-    env,
-    configured,
-    models,
-    ollamaModels: undefined,
-    configFile: dataPaths.configFile,
-  });
-  if (chosen === undefined) throw new PolypodError('not-found', `there is no account "${name}"`);
-  const { account, model } = chosen;
+  const { name, env, configured, signal } = options;
+  // The name of a model would select the model's account.
+  if (findVendor(name) === undefined && !configured.some((account) => account.name === name))
+    throw new PolypodError(
+      'not-found',
+      `there is no account "${name}": polypod accounts list shows the names, polypod accounts add creates one`,
+    );
+  const { account, model } = await choose(options);
   const llm = connect(providerNamed(account.api), account, { transport: transportFrom(env) });
   let failure: Failure | undefined;
   let stopReason: StopReason | undefined;
@@ -61,6 +58,22 @@ export async function tryAccount(options: TrialOptions): Promise<AccountTrial> {
   const { api, baseUrl } = account;
   return { account: { name, api, baseUrl }, model: model.id, ...withoutUndefined({ failure }) };
 }
+
+async function choose({ name, model, env, configured, dataPaths }: TrialOptions): Promise<ChosenModel> {
+  const { models } = await readModels(dataPaths);
+  const { configFile } = dataPaths;
+  const reference = model === undefined ? name : `${name}/${model}`;
+  try {
+    const chosen = chooseModel({ reference, env, configured, models, ollamaModels: undefined, configFile });
+    if (chosen !== undefined) return chosen;
+  } catch (thrown) {
+    if (model !== undefined) throw thrown;
+  }
+  const problem = accountProblem(env, configured, name);
+  throw new PolypodError('bad-request', problem ?? `${name} has no default model: pass --model ID`);
+}
+
+type ChosenModel = NonNullable<ReturnType<typeof chooseModel>>;
 
 function requestFor({ id }: Model): LlmRequest {
   return {

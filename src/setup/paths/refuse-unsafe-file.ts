@@ -13,8 +13,9 @@ export function refuseUnsafeFile(
 ): void {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
   const real = realPath(path);
-  const found = statSync(real, { throwIfNoEntry: false });
-  if (found === undefined) return;
+  // A link to nothing or in a circle fails when the file is read.
+  if (real === undefined) return;
+  const found = statSync(real);
   refuseMode(what, real, found, isSecret);
   const me = process.getuid?.();
   if (me !== undefined && me !== 0 && found.uid !== me && found.uid !== 0)
@@ -41,12 +42,11 @@ function refuseMode(what: string, real: string, { mode }: Stats, isSecret: boole
     throw unsafe(`its group can change ${what} ${real}`, `chmod g-w ${quoted(real)}`);
 }
 
-function realPath(path: string): string {
+function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch {
-    // A dangling link fails when the file is read.
-    return path;
+    return undefined;
   }
 }
 

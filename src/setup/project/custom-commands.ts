@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import { readFrontMatter } from './front-matter.ts';
 import { projectDirectories } from './project-directories.ts';
-import { labelFrom, LONGEST_TEXT, projectFolders, readTextInside, sortedNames } from './text-files.ts';
+import {
+  ANY_ROOT,
+  labelFrom,
+  LONGEST_TEXT,
+  projectFolders,
+  readTextInside,
+  sortedNames,
+} from './text-files.ts';
 
 /** A prompt that the user stored in a file `commands/NAME.md`. */
 export interface CustomCommand {
@@ -23,7 +30,7 @@ export async function customCommands(cwd: string, userDirectory: string): Promis
   const directories = await projectDirectories(cwd);
   const [root = cwd] = directories;
   const folders = [
-    { of: 'user', root: userDirectory, folder: join(userDirectory, 'commands') } as const,
+    { of: 'user', root: ANY_ROOT, folder: join(userDirectory, 'commands') } as const,
     ...directories.flatMap((directory) =>
       projectFolders(directory, 'commands').map((folder) => ({ of: 'project', root, folder }) as const),
     ),

@@ -1,8 +1,8 @@
-import { objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, objectOf } from '../../base/index.ts';
 
 /** A Markdown file with an optional block of YAML at its start. */
 export interface FrontMatter {
-  /** The values of the block that are text. */
+  /** The values of the block that are text, and lists of texts with commas between them. */
   readonly values: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -18,13 +18,16 @@ async function valuesIn(yaml: string): Promise<Readonly<Record<string, string>>>
   const { parseYaml } = await import('../config/yaml.ts');
   try {
     const entries = Object.entries(objectOf(parseYaml(yaml, '').value));
-    return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string').map(toText));
+    return Object.fromEntries(
+      entries.flatMap(([name, value]) => {
+        const texts = typeof value === 'string' ? [value] : arrayOf(value);
+        return texts.length > 0 && texts.every((text) => typeof text === 'string')
+          ? [[name, texts.join(', ')]]
+          : [];
+      }),
+    );
   } catch {
     // The file is still usable without its description.
     return {};
   }
-}
-
-function toText([name, value]: [string, unknown]): [string, string] {
-  return [name, stringOf(value)];
 }

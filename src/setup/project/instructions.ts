@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import { projectDirectories } from './project-directories.ts';
-import { LONGEST_TEXT, readTextInside } from './text-files.ts';
+import { ANY_ROOT, LONGEST_TEXT, readTextInside } from './text-files.ts';
 
 /** Instructions for agents, by the user or by a project. */
 export interface Instructions {
@@ -18,7 +18,7 @@ export async function readInstructions(cwd: string, userDirectory: string): Prom
   const directories = await projectDirectories(cwd);
   const [root = cwd] = directories;
   const read = await Promise.all([
-    readFirst(userDirectory, userDirectory, 'user', (path) => path),
+    readFirst(ANY_ROOT, userDirectory, 'user', (path) => path),
     ...directories.map((directory) =>
       readFirst(root, directory, 'project', (path) => relative(directories.at(-1) ?? cwd, path)),
     ),

@@ -1,12 +1,21 @@
 import { basename, dirname, join } from 'node:path';
+import { fileFacts, isInside } from '../../tools/index.ts';
 import { readFrontMatter } from './front-matter.ts';
 import { projectDirectories } from './project-directories.ts';
-import { labelFrom, LONGEST_TEXT, projectFolders, readTextInside, sortedNames } from './text-files.ts';
+import {
+  ANY_ROOT,
+  labelFrom,
+  LONGEST_TEXT,
+  projectFolders,
+  readTextInside,
+  sortedNames,
+} from './text-files.ts';
 
 /** Instructions for one kind of work, in a folder with a file `SKILL.md`. The model reads them when it needs them. */
 export interface Skill {
   readonly name: string;
   readonly description: string;
+  /** A path without links. */
   readonly folder: string;
 }
 
@@ -18,7 +27,7 @@ export async function readSkills(cwd: string, userDirectory: string): Promise<re
   const directories = await projectDirectories(cwd);
   const [root = cwd] = directories;
   const places = [
-    { root: userDirectory, folder: join(userDirectory, 'skills') },
+    { root: ANY_ROOT, folder: join(userDirectory, 'skills') },
     ...directories.flatMap((directory) =>
       projectFolders(directory, 'skills').map((folder) => ({ root, folder })),
     ),
@@ -39,7 +48,10 @@ async function skillsIn(root: string, folder: string): Promise<readonly Skill[]>
       const description = labelFrom(values.description ?? '', MAX_DESCRIPTION);
       // Without a description, the model cannot know when to use it.
       if (description === '' || !/^[\w-]{1,64}$/.test(name)) return [];
-      return [{ name, description, folder: dirname(file) }];
+      const folder = await fileFacts.realPath(dirname(file));
+      return 'real' in folder && isInside(root, folder.real)
+        ? [{ name, description, folder: folder.real }]
+        : [];
     }),
   );
   return skills.flat();

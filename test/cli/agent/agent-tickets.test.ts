@@ -1,22 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { BROWSER } from '../../browser.ts';
 import { agentFixture } from '../../protocols/tasks/binary.ts';
 import { textAnswer } from '../daemon.ts';
 import { temporaryDirectory } from '../polypod.ts';
-
-/** An installed browser, or undefined. */
-const BROWSER = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].find((name) => {
-  try {
-    execFileSync(name, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-});
 
 describe('a page in a browser', () => {
   it.skipIf(BROWSER === undefined)(

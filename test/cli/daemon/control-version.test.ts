@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CONTROL_VERSION } from '../../../src/control/handshake.ts';
 import { Layout, sessionsIn } from '../../../src/pod/sessions.ts';
 import { controlSocket, dataPathsFrom, hostSocket } from '../../../src/setup/index.ts';
 import { acquireLock } from '../../../src/store/index.ts';
@@ -49,6 +50,8 @@ const ofVersion =
   ({ method }: Line): object =>
     result(method === 'hello' ? { protocol, version, pid: 4711 } : { stopping: true });
 
+const NEWER = CONTROL_VERSION + 1;
+
 const COMMANDS = [['status'], ['approvals'], ['new'], ['chat', 'Hello'], ['run', 'Hello']];
 
 describe('a command that connects to a daemon of another version', () => {
@@ -58,25 +61,25 @@ describe('a command that connects to a daemon of another version', () => {
     const { code, stdout, stderr } = await polypod(args, { env: home.env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(
-      'the daemon runs an older Polypod than this command (control protocol 0, not 2). Restart it: run "polypod stop", then "polypod serve".',
+      `the daemon runs an older Polypod than this command (control protocol 0, not ${CONTROL_VERSION}). Restart it: run "polypod stop", then "polypod serve".`,
     );
     expect(called).toEqual(['hello']);
   });
 
   it('reports a newer daemon, with its version and process', async () => {
     const home = newHome();
-    const called = await otherDaemon(home, ofVersion(3, '9.1.0'));
+    const called = await otherDaemon(home, ofVersion(NEWER, '9.1.0'));
     const { code, stderr } = await polypod(['status'], { env: home.env });
     expect(code).toBe(2);
     expect(stderr).toContain(
-      'the daemon (process 4711) runs Polypod 9.1.0, which is newer than this command (control protocol 3, not 2). Update this one, or replace the daemon by this version: run "polypod stop", then "polypod serve".',
+      `the daemon (process 4711) runs Polypod 9.1.0, which is newer than this command (control protocol ${NEWER}, not ${CONTROL_VERSION}). Update this one, or replace the daemon by this version: run "polypod stop", then "polypod serve".`,
     );
     expect(called).toEqual(['hello']);
   });
 
   it.each([
     ['older', beforeHandshake],
-    ['newer', ofVersion(3, '9.1.0')],
+    ['newer', ofVersion(NEWER, '9.1.0')],
   ])('polypod stop ends one that is %s', async (_, answer) => {
     const home = newHome();
     const called = await otherDaemon(home, answer);
@@ -91,7 +94,7 @@ describe('a command that connects to a daemon of another version', () => {
 describe('a chat that joins a process of another version', () => {
   it.each([
     [0, 'older', 'End it, then resume the session here.'],
-    [3, 'newer', 'Update this one, or end that process and resume the session here.'],
+    [NEWER, 'newer', 'Update this one, or end that process and resume the session here.'],
   ])('reports protocol %i, and sends no further request', async (protocol, age, remedy) => {
     const home = newHome();
     const id = (await polypod(['new', '--cwd', home.project], { env: home.env })).stdout.trim();
@@ -108,7 +111,7 @@ describe('a chat that joins a process of another version', () => {
       expect({ code, stderr }).toMatchObject({
         code: 2,
         stderr: expect.stringContaining(
-          `the process that has the session open (process 4711) runs Polypod 9.1.0, which is ${age} than this command (control protocol ${protocol}, not 2). ${remedy}`,
+          `the process that has the session open (process 4711) runs Polypod 9.1.0, which is ${age} than this command (control protocol ${protocol}, not ${CONTROL_VERSION}). ${remedy}`,
         ),
       });
     }
@@ -123,7 +126,7 @@ describe('the daemon', () => {
     const socket = connect(controlSocket(dataPathsFrom(fixture.env)));
     socket.end('{"method":"hello","params":{"protocol":99,"later":true}}\n{"method":"ls"}\n');
     expect(await linesOf(socket)).toEqual([
-      { result: { protocol: 2, version: expect.any(String), pid: daemon.child.pid } },
+      { result: { protocol: CONTROL_VERSION, version: expect.any(String), pid: daemon.child.pid } },
       { result: { sessions: [] } },
     ]);
   });
@@ -132,7 +135,7 @@ describe('the daemon', () => {
     const fixture = await cliFixture();
     await fixture.serve();
     await expect((await fixture.link()).call('fly')).rejects.toThrow(
-      'there is no method "fly": there are hello, command, watch, model, models, status, metrics, reload, configuration, stop, ls, new, approvals, watch-approvals, fork, rm, restore, release-socket, agent-start, agent-stop',
+      'there is no method "fly": there are hello, command, watch, briefing, rewind-points, rewind-preview, conversation, model, models, status, metrics, reload, configuration, stop, ls, new, approvals, watch-approvals, fork, rm, restore, release-socket, agent-start, agent-stop',
     );
   });
 });

@@ -58,7 +58,7 @@ describe('a chat that hosts its session itself', () => {
     for (const method of ['stop', 'reload', 'rm', 'new', 'attach'])
       await expect(link.call(method, { pod: other })).rejects.toMatchObject({
         code: 'unknown-method',
-        message: `there is no method "${method}" in process ${chat.child.pid}, which is not a daemon: there are hello, command, watch, model, models, status`,
+        message: `there is no method "${method}" in process ${chat.child.pid}, which is not a daemon: there are hello, command, watch, briefing, rewind-points, rewind-preview, conversation, model, models, status`,
       });
     await expect(
       link.call('command', { pod: other, command: { type: 'cancel' }, by: 'bob' }),

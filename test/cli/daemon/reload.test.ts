@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { Setup } from '../../../src/daemon/setup.ts';
+import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { type CliFixture, call, cliFixture, isType, textAnswer, waitForEvent } from '../daemon.ts';
 import { polypod, start } from '../polypod.ts';
 
@@ -36,10 +38,51 @@ it('the daemon keeps its configuration when the file is removed', async () => {
   fixture.configure('permissions: { mode: read-only }\n');
   const daemon = await fixture.serve();
   rmSync(join(fixture.home, '.config/polypod/config.yaml'));
+  // Also if a command asks before the daemon has noticed it.
+  expect((await fixture.polypod('status')).code).toBe(0);
   await daemon.waitForOutput('is missing: the daemon keeps its configuration');
   expect((await fixture.polypod('status')).stderr).toContain('polypod reload applies the defaults');
   const reloaded = await fixture.polypod('reload');
   expect(reloaded).toMatchObject({ code: 0, stdout: 'applies to new runs: permissions\n' });
+});
+
+it('the daemon keeps its configuration when the file becomes a link to itself', async () => {
+  const fixture = await cliFixture();
+  fixture.configure('permissions: { mode: read-only }\n');
+  const daemon = await fixture.serve();
+  const file = join(fixture.home, '.config/polypod/config.yaml');
+  rmSync(file);
+  symlinkSync(file, file);
+  await daemon.waitForOutput('the configuration was not reloaded');
+  const { stdout, stderr, code } = await fixture.polypod('status');
+  expect({ code, isReady: stdout.includes('ready') }).toEqual({ code: 0, isReady: true });
+  expect(stderr).toContain('cannot load the file: cannot read the configuration: ELOOP');
+  expect(JSON.stringify(daemon.output())).not.toContain('bug in Polypod');
+});
+
+it('a reload reports changed stream rules', async () => {
+  const { configure, env } = await cliFixture();
+  const { setup } = await Setup.load({ env, dataPaths: dataPathsFrom(env), offline: true });
+  onTestFinished(() => setup.close());
+  configure('stream_rules: [{ name: a, content: b, condition: [c] }]\n');
+  expect(await setup.reload()).toMatchObject({ applied: [], forNewPods: ['stream_rules'] });
+});
+
+it('a default model that was unavailable before does not prevent a reload', async () => {
+  const { configure, env } = await cliFixture();
+  configure('model: openai/gpt-6.1-sol\n');
+  const { setup } = await Setup.load({ env, dataPaths: dataPathsFrom(env) });
+  onTestFinished(() => setup.close());
+  configure('model: openai/gpt-6.1-sol\npermissions: { mode: read-only }\n');
+  expect(await setup.reload()).toMatchObject({
+    applied: ['permissions'],
+    warnings: [expect.stringContaining('the default model is unavailable: no key for openai')],
+  });
+  configure('model: anthropic/x\n');
+  await setup.reload();
+  configure('model: openai/gpt-6.1-sol\npermissions: { mode: full-access }\n');
+  await expect(setup.reload()).rejects.toThrow('no key for openai');
+  expect(setup.config.permissions.mode).toBeUndefined();
 });
 
 it('polypod reload prints what applies and what needs a restart', async () => {
@@ -94,7 +137,7 @@ it('a reload does not allow an active run more, and denies what the new file den
 });
 
 it('says that the daemon lacks a key that the shell has, and what to do', async () => {
-  const { env, sim, project, home } = await cliFixture([textAnswer('Hello.')]);
+  const { env, sim, project, home, configure } = await cliFixture([textAnswer('Hello.')]);
   const { ANTHROPIC_API_KEY: key, ...without } = env;
   const daemon = start(['serve', '--json'], without);
   await daemon.waitForOutput('{"pid":');
@@ -106,6 +149,12 @@ it('says that the daemon lacks a key that the shell has, and what to do', async 
   const created = await polypod(['new', '-C', project, '-m', 'anthropic/x'], { env });
   expect(created.stderr).toContain('the daemon was started without ANTHROPIC_API_KEY');
   expect((await polypod(['status'], { env })).stderr).toContain('started without ANTHROPIC_API_KEY');
+  const rejected = await polypod(['--mode', 'rpc', '--model', 'anthropic/x'], { env });
+  expect(rejected).toMatchObject({ code: 1, stdout: '' });
+  expect(rejected.stderr).toMatch(/the daemon was started without ANTHROPIC_API_KEY[^]*no key for anthropic/);
+  configure('accounts: { work: { vendor: openai, key: x, headers: { X-Team: { env: TEAM_VALUE } } } }\n');
+  const other = await polypod(['status'], { env: { ...without, TEAM_VALUE: 'blue' } });
+  expect(other.stderr).toContain('the daemon was started without TEAM_VALUE');
   expect((await polypod(['status'], { env: without })).stderr).toBe('');
   expect(sim.requests).toHaveLength(0);
   expect(readFileSync(join(home, '.local/share/polypod/logs/polypod.log'), 'utf8')).not.toContain(key);
@@ -114,3 +163,19 @@ it('says that the daemon lacks a key that the shell has, and what to do', async 
 async function run({ polypod: command, project }: CliFixture) {
   return command('run', '-C', project, '-m', 'anthropic/x', 'Hi');
 }
+
+it('--mode rpc prints notices about the daemon on stderr, and only the protocol on stdout', async () => {
+  const { env, configure, home } = await cliFixture();
+  const { ANTHROPIC_API_KEY: _, ...without } = env;
+  configure('version: 1\n');
+  const daemon = start(['serve', '--json'], without);
+  await daemon.waitForOutput('{"pid":');
+  configure('version: 1\ndurability: none\n');
+  const { code, stdout, stderr } = await polypod(['--mode', 'rpc', '--model', 'sim/offline'], { env });
+  expect(code).toBe(0);
+  for (const line of stdout.trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+  expect(stderr).toContain('the daemon was started without ANTHROPIC_API_KEY, which this shell has');
+  expect(stderr).toContain(
+    `the daemon applies the changed durability of ${join(home, '.config/polypod/config.yaml')} after a restart`,
+  );
+});

@@ -11,6 +11,9 @@ function breaking(pod: PodHandle, messages: number): PodHandle {
   return {
     id: pod.id,
     handle: (command, caller) => pod.handle(command, caller),
+    briefing: () => pod.briefing(),
+    rewindPoints: () => pod.rewindPoints(),
+    previewRewind: (entryId) => pod.previewRewind(entryId),
     async *watch(options) {
       let left = messages;
       for await (const watched of pod.watch(options)) {

@@ -137,7 +137,7 @@ describe('polypod sessions', () => {
   });
 
   it.each([
-    [['begin'], 2, 'unknown action "begin": use list, show, continue, interrupt or archive'],
+    [['begin'], 2, 'unknown action "begin": use list, show, continue, interrupt, rewind or archive'],
     [['show'], 2, 'show needs a session: polypod sessions show ID'],
     [['show', 'teapott'], 2, 'there is no session "teapott"; did you mean teapot?'],
     [['continue', 'teapot', ' '], 2, 'the prompt is empty'],
@@ -158,7 +158,7 @@ describe('polypod sessions', () => {
       'polypod sessions continue 9f3a41c7',
     );
     const { stdout } = await fixture.polypod('completion', 'bash');
-    expect(stdout).toContain('words="list show continue interrupt archive ');
+    expect(stdout).toContain('words="list show continue interrupt rewind archive ');
     expect(stdout).toContain('words="list show watch approve deny ');
   });
 });

@@ -394,6 +394,16 @@ describe('polypod task and the connection to the agent', () => {
     });
   });
 
+  it('approve and deny accept the end of the id of an approval', async () => {
+    const { task, startTask } = await agent([]);
+    const waiting = startTask('submit', '--wait', '-t', 'command_execution', 'node -e 1 > made');
+    await waiting.waitForOutput('polypod task approve');
+    const [, approval = ''] = /polypod task approve (\S+)/.exec(waiting.output().stderr) ?? [];
+    const decided = await task('approve', '--json', approval.slice(-8));
+    expect(JSON.parse(decided.stdout)).toEqual([{ approvalId: approval, decision: 'approve' }]);
+    expect((await waiting.finished).code).toBe(0);
+  });
+
   it('--wait --json prints pending approvals on stderr; a late decision is explained', async () => {
     const { task, startTask } = await agent([]);
     const waiting = startTask('submit', '--wait', '--json', '-t', 'command_execution', 'node -e 1 > made');

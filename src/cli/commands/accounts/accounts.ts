@@ -1,4 +1,4 @@
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, systemCodeOf } from '../../../base/index.ts';
 import { listedAccounts, PROVIDER_APIS, VENDORS } from '../../../llm/index.ts';
 import { dataPathsFrom, loadAccountFiles, readConfig, tryAccount } from '../../../setup/index.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -22,6 +22,15 @@ export const accounts = runnable({
     wire: { type: 'choice', choices: PROVIDER_APIS, help: 'add: the provider API of another server' },
     'base-url': { type: 'text', value: 'URL', help: 'add: the address, such as https://host/v1' },
     'key-env': { type: 'text', value: 'NAME', help: 'add: the key stays in this environment variable' },
+    project: { type: 'text', value: 'ID', help: 'add: the Google Cloud project, for vertex' },
+    location: {
+      type: 'text',
+      value: 'NAME',
+      help: 'add: the Google Cloud location, for vertex; default global',
+    },
+    region: { type: 'text', value: 'REGION', help: 'add: the AWS region of a Bedrock account' },
+    profile: { type: 'text', value: 'NAME', help: 'add: the AWS profile with its credentials' },
+    'role-arn': { type: 'text', value: 'ARN', help: 'add: the AWS role to assume' },
     model: { type: 'text', short: 'm', value: 'ID', help: 'add, test: the model to test with' },
     'no-test': { type: 'flag', help: 'add: save the account without a test' },
     json: { type: 'flag', help: 'print JSON' },
@@ -30,24 +39,34 @@ export const accounts = runnable({
   details: `
 add asks for what is missing, sends one short request, and saves the account in config.yaml if the model answers. In a
 pipe it asks nothing and reads the key from stdin. The key is stored in the system keyring (secret-tool on Linux,
-security on macOS) or, without one, in the file keys/NAME beside config.yaml, which only you can read.
+security on macOS) or, without one, in the file keys/NAME beside config.yaml, which only you can read. vertex needs no
+key: it uses the credentials of gcloud auth application-default login or GOOGLE_APPLICATION_CREDENTIALS.
+
+With --profile or --role-arn, an account of Amazon Bedrock uses credentials of AWS and no key; with --region alone, an empty
+key means those of the environment.
 
 test sends one short request, which costs a fraction of a cent. list shows configured accounts and vendors with a key
-in the environment. remove deletes the account and its stored key. A running daemon applies changes after SIGHUP.
+in the environment. remove deletes the account and its stored key. A running daemon applies changes within
+a few seconds.
 
-Exit codes: 0 done, 2 usage error, or the provider rejects key or model, 3 the provider cannot be reached.
+Exit codes: 0 done, 2 usage error, or the provider rejects key or model, 3 the provider cannot be reached,
+130 cancelled.
 
 Examples:
   polypod accounts add anthropic
   polypod accounts add work --vendor openai --base-url https://gateway.example.com/v1 < key.txt
+  polypod accounts add vertex --project my-project --location europe-west4
+  polypod accounts add bedrock --region us-east-1 --profile work -m us.anthropic.claude-sonnet-5-5
   polypod accounts test work --model gpt-6.1-sol
   polypod accounts remove work`,
   async run({ values, positionals: [action, name, ...rest] }, context) {
     if (rest.length > 0) throw new PolypodError('bad-request', `polypod accounts ${action} takes one name`);
     if (action === 'list' && name === undefined) return list(values.json, context);
-    if (action === 'add') return add(name, values, context);
-    if (action === 'test' && name !== undefined) return test(name, values, context);
+    if (action === 'add') return unlessCancelled(context, () => add(name, values, context));
+    if (action === 'test' && name !== undefined)
+      return unlessCancelled(context, () => test(name, values, context));
     if (action === 'remove' && name !== undefined) return remove(name, values.json, context);
+    if (action === 'list') throw new PolypodError('bad-request', 'polypod accounts list takes no name');
     throw new PolypodError(
       'bad-request',
       action === 'test' || action === 'remove'
@@ -56,6 +75,20 @@ Examples:
     );
   },
 });
+
+/** Ends the command after Ctrl-C, or Ctrl-D at a question. */
+async function unlessCancelled(
+  { signal, stderr }: CommandContext,
+  action: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  try {
+    return await action();
+  } catch (thrown) {
+    if (!signal.aborted && systemCodeOf(thrown) !== 'ABORT_ERR') throw thrown;
+    stderr.write('polypod accounts: cancelled; nothing was saved\n');
+    return EXIT.interrupted;
+  }
+}
 
 async function list(json: boolean, { env, stdout, stderr }: CommandContext): Promise<ExitCode> {
   const { configFile, ...dataPaths } = dataPathsFrom(env);

@@ -9,10 +9,11 @@ export function approvalDetails(
   approval: WaitingApproval,
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },
 ): string {
-  const { id, session, name, cwd, tool, reason, requestedAt, deadline } = approval;
+  const { id, session, name, subagent, cwd, tool, reason, requestedAt, deadline } = approval;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['id', id],
     ['session', name === undefined ? session : `${name}  ${session}`],
+    ['sub-agent', subagent],
     ['directory', cwd],
     ['asked', `${requestedAt} (${relativeTime(requestedAt, now)} ago)`],
     ['until', deadline],

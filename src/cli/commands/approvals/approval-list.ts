@@ -14,7 +14,7 @@ export function approvalList(
   const sessions = shortIds([...new Set(waiting.map(({ session }) => session))]);
   return waiting
     .map((approval) => {
-      const { id, session, name, requestedAt, tool } = approval;
+      const { id, session, subagent, name = subagent, requestedAt, tool } = approval;
       const short = ids.get(id) ?? id;
       const where = name === undefined ? (sessions.get(session) ?? session) : sanitizeLine(name);
       const lines = callPreview(approval, `polypod approvals show ${short}`);

@@ -72,12 +72,12 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
 
 /** A session is completed by its name if no other has it, otherwise by id. */
 function sessionWords(
-  rows: readonly Pick<Row, 'id' | 'name' | 'firstPrompt'>[],
+  rows: readonly Pick<Row, 'id' | 'name' | 'title' | 'firstPrompt'>[],
 ): readonly (readonly [word: string, about: string])[] {
   const times = new Map<string, number>();
   for (const { name = '' } of rows) times.set(name, (times.get(name) ?? 0) + 1);
-  return rows.map(({ id, name, firstPrompt = '' }) => {
-    if (name === undefined) return [id, firstPrompt];
+  return rows.map(({ id, name, title, firstPrompt = '' }) => {
+    if (name === undefined) return [id, title ?? firstPrompt];
     return times.get(name) === 1 && isPrintableLine(name) ? [name, id] : [id, name];
   });
 }

@@ -1,5 +1,6 @@
 import { onAbort } from '../../../base/index.ts';
 import type { PodHandle } from '../../../control/index.ts';
+import type { Item } from '../../../llm/index.ts';
 import type { Approval, Caller, PodCommandOf, Origin, PodEvent, Snapshot } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import type { Ask } from './permission-prompt.ts';
@@ -13,6 +14,8 @@ export interface Drive {
   readonly ask: Ask;
   /** Receives the events of the run, from start to end. */
   readonly show: (events: readonly PodEvent[]) => void;
+  /** Receives the conversation after events were lost, and the end of the run if it was among them. */
+  readonly showGap: (items: readonly Item[], outcome: RunOutcome | undefined) => void;
   /** Prints a notice for the user. */
   readonly report: (text: string) => void;
   /** Cancels the run. */
@@ -30,7 +33,7 @@ export interface RunResult {
 /** Sends a prompt to a pod, waits for the end of the run and answers its approvals. Reconnects if the daemon restarts. */
 export async function driveRun(
   pod: PodHandle,
-  { prompt, location, ask, show, report, signal }: Drive,
+  { prompt, location, ask, show, showGap, report, signal }: Drive,
 ): Promise<RunResult> {
   const leave = new AbortController();
   const questions = new Questions(pod, ask, location.me);
@@ -57,11 +60,14 @@ export async function driveRun(
   try {
     for await (const watched of watching) {
       if (watched.type === 'snapshot') {
-        const { run, lastRun, approvals } = watched.snapshot;
-        // After a gap: the run may have ended while the connection was lost.
-        if (before !== undefined && run === undefined && lastRun?.runId === runId)
-          return { outcome: lastRun?.outcome ?? LOST, before };
+        const { run, lastRun, approvals, items } = watched.snapshot;
         if (before !== undefined) {
+          // The start or the end of the run may be among the lost events.
+          isOurs ||= run?.runId === runId;
+          const outcome = run === undefined && lastRun?.runId === runId ? lastRun?.outcome : undefined;
+          report('some events are no longer available');
+          showGap(items, outcome);
+          if (outcome !== undefined) return { outcome, before };
           for (const approval of approvals) questions.put(approval);
           continue;
         }

@@ -1,6 +1,5 @@
-import { contentText, type Item, type StopReason } from '../../../llm/index.ts';
+import { contentText, type Item, type Shortfall, shortfallOf, type StopReason } from '../../../llm/index.ts';
 import type { PodFact } from '../../../pod/index.ts';
-import { type Shortfall, shortfallOf } from '../../output/shortfall.ts';
 
 /** Collects the last answer of a run: its text and why the model stopped. Texts of attempts that were cut are not part of it. */
 export class LastAnswer {
@@ -16,6 +15,13 @@ export class LastAnswer {
   /** Why the model did not complete the answer; undefined if it did. */
   get shortfall(): Shortfall | undefined {
     return shortfallOf(this.#stopReason, this.#text.trim() !== '');
+  }
+
+  /** Continues from the conversation of a snapshot, after events were lost. */
+  restore(items: readonly Item[]): void {
+    this.#text = lastAnswerIn(items);
+    this.#stopReason = undefined;
+    this.#isPaused = false;
   }
 
   add(event: PodFact): void {
@@ -37,6 +43,17 @@ export class LastAnswer {
         this.#isPaused = this.#stopReason === 'pause-turn';
     }
   }
+}
+
+/** The text at the end of a conversation that the model wrote after the last prompt or tool call. */
+export function lastAnswerIn(items: readonly Item[]): string {
+  const before = items.findLastIndex(
+    (item) =>
+      item.type === 'tool-call' ||
+      item.type === 'tool-result' ||
+      (item.type === 'message' && item.role !== 'assistant'),
+  );
+  return answerText(items.slice(before + 1));
 }
 
 function answerText(items: readonly Item[]): string {

@@ -78,12 +78,13 @@ async function askOnce(
   signal: AbortSignal,
 ): Promise<PromptDecision | undefined> {
   if (signal.aborted) return undefined;
-  const { tool, title, reason, rule } = approval;
+  const { tool, title, reason, rule, podId, podName } = approval;
+  const child = podId === undefined ? '' : ` (sub-agent: ${podName ?? podId})`;
   const paint = brush(wantsColour(context.stderr, context.env));
   makeRoom();
   // The model wrote this text: it is shown exactly as it would run.
   context.stderr.write(
-    `\n${paint.bold(`${number}${sanitizeLine(tool)} wants to run:`)} ${sanitizeLine(title)}\n${callDetails(approval)}  ${paint.dim(sanitizeLine(reason))}\n`,
+    `\n${paint.bold(`${number}${sanitizeLine(tool)} wants to run:`)} ${sanitizeLine(`${title}${child}`)}\n${callDetails(approval)}  ${paint.dim(sanitizeLine(reason))}\n`,
   );
   const name = sanitizeLine(callName(approval));
   const confirm = (decision: PromptDecision): PromptDecision => {

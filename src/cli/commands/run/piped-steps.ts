@@ -1,10 +1,15 @@
 import type { PodFact } from '../../../pod/index.ts';
+import type { Item } from '../../../llm/index.ts';
 import { LastAnswer } from './last-answer.ts';
 import { type RunStep, stepOf } from './run-steps.ts';
 
 /** Converts events to steps for a pipe: the answer is one step at the end, so that no text of a cut attempt is part of it. */
 export class PipedSteps {
   readonly #answer = new LastAnswer();
+
+  restore(items: readonly Item[]): void {
+    this.#answer.restore(items);
+  }
 
   of(event: PodFact): readonly RunStep[] {
     this.#answer.add(event);

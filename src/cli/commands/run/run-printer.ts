@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { dollars } from '../../output/dollars.ts';
+import type { Item } from '../../../llm/index.ts';
 import type { PodFact } from '../../../pod/index.ts';
 import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
 import type { CommandContext } from '../../command.ts';
@@ -17,6 +18,7 @@ import {
   fitWidth,
 } from '../../../terminal/index.ts';
 import { StatusLine } from '../../output/status-line.ts';
+import { lastAnswerIn } from './last-answer.ts';
 import { PipedSteps } from './piped-steps.ts';
 import { type RunStep, stepOf } from './run-steps.ts';
 
@@ -32,7 +34,7 @@ export class RunPrinter {
   readonly #isTerminal: boolean;
   readonly #answers: TextStream;
   readonly #thoughts: TextStream;
-  readonly #stepsOf: (event: PodFact) => readonly RunStep[];
+  readonly #piped: PipedSteps | undefined;
   #endsWithNewline = true;
   /** Whether stderr is at the start of a line although the last line of the answer is unfinished. */
   #hasRoom = false;
@@ -46,15 +48,21 @@ export class RunPrinter {
     this.#isTerminal = context.stderr.isTTY === true;
     this.#answers = textStreamFor(context.stdout);
     this.#thoughts = textStreamFor(context.stderr);
-    const piped = context.stdout.isTTY === true ? undefined : new PipedSteps();
-    this.#stepsOf = piped === undefined ? streamedSteps : (event) => piped.of(event);
+    this.#piped = context.stdout.isTTY === true ? undefined : new PipedSteps();
     this.#paint = brush(wantsColour(context.stderr, context.env));
     this.#status = new StatusLine(context, this.#isTerminal && !quiet);
   }
 
   /** Prints events of a run. A terminal shows the answer as it arrives; a pipe receives only the final answer. */
   print(events: readonly PodFact[]): void {
-    this.show(events.flatMap(this.#stepsOf));
+    this.show(events.flatMap((event) => this.#piped?.of(event) ?? streamedSteps(event)));
+  }
+
+  /** Continues after events were lost. If the end of the run was among them, the answer is the end of the conversation. */
+  showGap(items: readonly Item[], outcome: RunOutcome | undefined): void {
+    this.#breakLine();
+    this.#piped?.restore(items);
+    if (outcome?.status === 'finished') this.#answer(lastAnswerIn(items));
   }
 
   show(steps: readonly RunStep[]): void {
@@ -138,7 +146,7 @@ export class RunPrinter {
         this.#note(paint.dim('  the context is full: summarising the conversation'));
         return;
       case 'run-end':
-        this.#runEnd(step.outcome, step.totals);
+        this.#runEnd(step.totals);
     }
   }
 
@@ -157,9 +165,8 @@ export class RunPrinter {
     this.#status.set('');
   }
 
-  #runEnd(outcome: RunOutcome, totals: Totals): void {
+  #runEnd(totals: Totals): void {
     this.#status.set('');
-    if (outcome.status === 'limited') this.#note(`polypod run: stopped: ${sanitizeLine(outcome.message)}`);
     if (this.#isTerminal) this.#note(this.#paint.dim(figures(totals)));
   }
 
@@ -206,9 +213,10 @@ function streamedSteps(event: PodFact): readonly RunStep[] {
 /** For programs: prints every event unchanged. */
 export function jsonPrinter(
   stdout: Writable,
-): Pick<RunPrinter, 'print' | 'pause' | 'makeRoom' | 'end' | 'drained'> {
+): Pick<RunPrinter, 'print' | 'showGap' | 'pause' | 'makeRoom' | 'end' | 'drained'> {
   return {
     print: (events) => void stdout.write(events.map((event) => `${JSON.stringify(event)}\n`).join('')),
+    showGap: () => {},
     pause: () => {},
     makeRoom: () => {},
     end: () => {},

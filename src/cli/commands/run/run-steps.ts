@@ -1,6 +1,6 @@
 import { stringOf } from '../../../base/index.ts';
 import type { PodFact } from '../../../pod/index.ts';
-import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
+import type { CallStatus, Totals } from '../../../worker/index.ts';
 
 /** A part of a run that is shown as it happens, for local and remote runs. */
 export type RunStep =
@@ -23,7 +23,7 @@ export type RunStep =
     }
   | { readonly type: 'retry'; readonly message: string; readonly delayMs: number }
   | { readonly type: 'compaction' }
-  | { readonly type: 'run-end'; readonly outcome: RunOutcome; readonly totals: Totals };
+  | { readonly type: 'run-end'; readonly totals: Totals };
 
 /** Converts an event to a step; undefined for an event that is not shown. */
 export function stepOf(event: PodFact): RunStep | undefined {
@@ -55,7 +55,7 @@ export function stepOf(event: PodFact): RunStep | undefined {
     case 'compaction-start':
       return { type: 'compaction' };
     case 'run-end':
-      return { type: 'run-end', outcome: event.outcome, totals: event.totals };
+      return { type: 'run-end', totals: event.totals };
     default:
       return undefined;
   }

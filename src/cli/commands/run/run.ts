@@ -1,12 +1,13 @@
 import { withoutUndefined } from '../../../base/index.ts';
-import { textContent } from '../../../llm/index.ts';
+import { type Shortfall, textContent } from '../../../llm/index.ts';
 import type { ModelChoice, Origin, Overrides } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type CommandContext } from '../../command.ts';
 import { driveRun } from './drive-run.ts';
-import { customCommands, expandCommand } from '../../../setup/index.ts';
+import { promptFiles, terminalSettings } from '../../../setup/index.ts';
 import { explainFailure, failureExitCode } from '../../output/explain-failure.ts';
-import { explainShortfall, type Shortfall } from '../../output/shortfall.ts';
+import { remainingBackground } from '../../output/remaining-background.ts';
+import { explainShortfall } from '../../output/shortfall.ts';
 import { LastAnswer } from './last-answer.ts';
 import { askOnTerminal, denyAll } from './permission-prompt.ts';
 import {
@@ -18,6 +19,7 @@ import {
   hostInDaemon,
   refuseContradictions,
 } from '../../hosting/index.ts';
+import { RunAttention } from './run-attention.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
 import { jsonPrinter, RunPrinter } from './run-printer.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
@@ -68,7 +70,7 @@ Examples:
     refuseContradictions(values, values.resume === undefined ? undefined : '--resume');
     const request = await readAgentRequest(values, context);
     const { fresh, allowPaths, isEphemeral } = request;
-    const prompt = await expandTyped(typed, request);
+    const prompt = (await promptFiles(fresh.cwd, request.dataPaths).expand(typed)) ?? typed;
     const location = await locationFor(request, context);
     const printer = values.json ? jsonPrinter(context.stdout) : new RunPrinter(context, values.quiet);
     const report = (text: string): void => {
@@ -76,6 +78,7 @@ Examples:
       printer.makeRoom();
       context.stderr.write(`polypod: ${sanitizeLine(text)}\n`);
     };
+    let attention: RunAttention | undefined;
     try {
       const pod = values.resume === undefined ? await location.create() : await location.open(values.resume);
       const reference = request.offline ? 'sim/offline' : fresh.model;
@@ -84,7 +87,12 @@ Examples:
       if (!isEphemeral) report(`session ${pod.id}`);
       if (values.resume !== undefined && fresh.thinking !== undefined)
         await pod.handle({ type: 'configure', set: { thinking: fresh.thinking } }, location.me);
+      if (isWatched(values, context)) {
+        const settings = await terminalSettings(request.dataPaths);
+        attention = new RunAttention({ prompt, cwd: fresh.cwd, name: fresh.name, settings }, context);
+      }
       let denied = 0;
+      const background = new Set<string>();
       const answer = new LastAnswer();
       const { outcome, before, cancelledBy } = await driveRun(pod, {
         prompt: { content: textContent(prompt), overrides: overridesOf(values, allowPaths, model) },
@@ -99,12 +107,23 @@ Examples:
         show: (events) => {
           for (const event of events) answer.add(event);
           printer.print(events);
+          for (const event of events) {
+            attention?.observe(event);
+            if (event.type === 'background-start') background.add(event.id);
+            if (event.type === 'background-end') background.delete(event.id);
+          }
+        },
+        showGap: (items, end) => {
+          answer.restore(items);
+          printer.showGap(items, end);
         },
         report,
         signal: context.signal,
       });
       printer.end();
       await printer.drained();
+      const left = remainingBackground(background.size, location.survivesExit, pod.id);
+      if (left !== undefined) report(left);
       return await exitCodeOf(outcome, {
         denied,
         location,
@@ -116,19 +135,11 @@ Examples:
       });
     } finally {
       printer.end();
+      attention?.end();
       await location.close();
     }
   },
 });
-
-/** Replaces `/NAME arguments` by the prompt of a custom command, if there is one. Other text is a prompt as it is. */
-async function expandTyped(typed: string, { fresh, dataPaths }: AgentRequest): Promise<string> {
-  const [, name, rest = ''] = /^\/([a-z][\w-]*)(?:\s+([^]*))?$/i.exec(typed.trim()) ?? [];
-  if (name === undefined) return typed;
-  const commands = await customCommands(fresh.cwd, dataPaths);
-  const command = commands.find((each) => each.name === name.toLowerCase());
-  return command === undefined ? typed : expandCommand(command, rest.trim());
-}
 
 /** The daemon hosts the pod if one is running; otherwise this process does, on the same files. */
 async function locationFor(request: AgentRequest, context: CommandContext): Promise<PodLocation> {
@@ -195,6 +206,11 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
     case 'interrupted':
       stderr.write('polypod run: the session was closed, or the daemon ended, during the run\n');
       return EXIT.broken;
+    case 'limited': {
+      const next = resumption === undefined ? '' : `; continue it with ${resumption} "Go on"`;
+      stderr.write(`polypod run: stopped: ${sanitizeLine(outcome.message)}${next}\n`);
+      return EXIT.failed;
+    }
     default:
       return EXIT.failed;
   }
@@ -224,4 +240,12 @@ function whyCancelled({ context, cancelledBy }: Ending): string {
 
 function canAsk({ headless, json }: { headless: boolean; json: boolean }, context: CommandContext): boolean {
   return !headless && !json && context.stdin.isTTY === true && context.stderr.isTTY === true;
+}
+
+/** Whether a person can see the steps of the run. */
+function isWatched(
+  { json, quiet }: { json: boolean; quiet: boolean },
+  { stderr, env }: CommandContext,
+): boolean {
+  return !json && !quiet && stderr.isTTY === true && env.TERM !== 'dumb';
 }

@@ -16,11 +16,12 @@ export function sessionDetails(
   session: ShownSession,
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },
 ): string {
-  const { id, name, state, model, cwd, totals, parentId, children, firstPrompt, lastText } = session;
+  const { id, name, title, state, model, cwd, totals, parentId, children, firstPrompt, lastText } = session;
   const when = (time: string): string => `${time} (${relativeTime(time, now)} ago)`;
   const facts: readonly (readonly [string, string | undefined, (readonly string[])?])[] = [
     ['id', id],
     ['name', name],
+    ['title', title],
     ['state', session.archived ? `${state}, archived` : state],
     ['run', lastRunOf(session)],
     ...session.approvals.map(

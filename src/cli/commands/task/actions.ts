@@ -10,7 +10,7 @@ import { clientFor } from './connect.ts';
 import { asked, follow } from './follow.ts';
 import type { Action, TaskValues } from './options.ts';
 import { exitCodeOf, showResult } from './result.ts';
-import { findTask } from './short-id.ts';
+import { findApproval, findTask } from './short-id.ts';
 import { listText, statusText, statusWith } from './show.ts';
 import { WaitingView } from './view.ts';
 
@@ -141,7 +141,10 @@ async function decide(
     );
   if (decision === 'deny' && (comment ?? '').trim() === '')
     throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model receives it as the reason');
-  for (const approvalId of words) {
+  const approvalIds: string[] = [];
+  for (const word of words) {
+    const approvalId = await findApproval(client, word);
+    approvalIds.push(approvalId);
     await client.decide(approvalId, { decision, ...withoutUndefined({ comment }) });
     if (!values.json)
       context.stderr.write(`polypod task: ${DECIDED[decision]} ${sanitizeLine(approvalId)}\n`);
@@ -149,7 +152,7 @@ async function decide(
   if (values.json)
     print(
       context,
-      words.map((approvalId) => ({ approvalId, decision })),
+      approvalIds.map((approvalId) => ({ approvalId, decision })),
     );
   return EXIT.ok;
 }

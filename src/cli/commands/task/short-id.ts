@@ -17,13 +17,21 @@ export async function findTask(client: TasksClient, word: string): Promise<strin
   // A key that may not list tasks works only with complete ids; an invalid one is reported by the next request.
   const listed = await client.list({ limit: 1000 }).catch(() => []);
   const found = listed.map(({ taskId }) => taskId).filter((id) => isPartOfId(ownPart(id), word));
-  const [only, other] = found;
-  if (only === undefined) return word;
+  return onlyOne(found, word, 'tasks: use more characters of the id; polypod task list shows them');
+}
+
+/** Finds a pending approval by its id, or by the beginning or the end of it. */
+export async function findApproval(client: TasksClient, word: string): Promise<string> {
+  const pending = await client.approvals().catch(() => []);
+  const found = pending.map(({ approvalId }) => approvalId).filter((id) => isPartOfId(id, word));
+  return onlyOne(found, word, 'approvals: use more characters of the id');
+}
+
+/** The only id; the word as it is if there is none. */
+function onlyOne(ids: readonly string[], word: string, problem: string): string {
+  const [only = word, other] = ids;
   if (other === undefined) return only;
-  throw new PolypodError(
-    'bad-request',
-    `"${word}" matches ${found.length} tasks: use more characters of the id; polypod task list shows them`,
-  );
+  throw new PolypodError('bad-request', `"${word}" matches ${ids.length} ${problem}`);
 }
 
 function ownPart(taskId: string): string {

@@ -19,7 +19,8 @@ export const rm = runnable({
   },
   takes: 'sessions',
   details: `
-ID can be the beginning or end of an id. On a terminal, rm asks for confirmation. polypod trash restore ID restores a session.
+ID can be the beginning or end of an id. The sessions of its sub-agents are moved too. On a terminal, rm asks
+for confirmation. polypod trash restore ID restores a session with its sub-agents.
 
 Exit codes: 0 moved, 1 not confirmed, 2 unknown session, or in use by another process.
 

@@ -22,8 +22,8 @@ export const trash = runnable({
   takes: { restore: 'trash' },
   details: `
 polypod rm moves sessions to the trash. They are deleted 30 days later, when a process that hosts agents starts. list is
-the default. restore brings a session back with its conversation, name and settings; ID can be the beginning or end of
-an id. It refuses a session whose name another session uses by now: rename one of them first (polypod rename).
+the default. restore brings a session back with its conversation, name, settings and sub-agents; ID can be the beginning
+or end of an id. It refuses a session whose name another session uses by now: rename one of them first (polypod rename).
 
 Exit codes: 0 done, 2 unknown session, or its name is in use.
 

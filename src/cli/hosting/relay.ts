@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { onAbort, PolypodError } from '../../base/index.ts';
-import { firstLine, type LinkHeader, readGreeting } from '../../protocols/index.ts';
+import { readGreeting } from '../../protocols/index.ts';
+import { firstLine } from '../../wire/index.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Relays bytes between a client and the daemon, until the client has ended and all answers are sent, or the signal aborts. */
+/** Relays bytes between a client on stdio and the daemon, until the client has ended and all answers are sent, or the signal aborts. */
 export async function relay(
   socket: Socket,
-  header: LinkHeader,
+  header: object,
   { stdin, stdout, stderr, signal }: CommandContext,
+  onAccepted: () => void,
 ): Promise<void> {
   // A broken connection is handled as its end.
   socket.on('error', () => {});
@@ -22,6 +24,7 @@ export async function relay(
     if ('refused' in greeting) throw new PolypodError('bad-request', greeting.refused);
     for (const notice of greeting.notices) stderr.write(`polypod: ${notice}\n`);
     stdout.write(first.rest);
+    onAccepted();
     let isAllSent = false;
     stdin.once('end', () => {
       isAllSent = true;

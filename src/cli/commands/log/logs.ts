@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isObject, PolypodError, tryParse } from '../../base/index.ts';
-import { followLines } from '../../daemon/index.ts';
-import { daemonLogFile, findSession, type DataPaths } from '../../setup/index.ts';
-import { Layout, sessionsIn } from '../../pod/sessions.ts';
-import { EXIT, runnable, type CommandContext } from '../command.ts';
-import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
-import { eventLine } from '../output/event-line.ts';
-import { entryIn, logLine } from '../output/log-line.ts';
-import { brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
+import { isObject, PolypodError, tryParse } from '../../../base/index.ts';
+import { followLines } from '../../../daemon/index.ts';
+import { daemonLogFile, findSession, type DataPaths } from '../../../setup/index.ts';
+import { Layout, sessionsIn } from '../../../pod/sessions.ts';
+import { EXIT, runnable, type CommandContext } from '../../command.ts';
+import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
+import { eventLine } from '../../output/event-line.ts';
+import { entryIn, logLine } from '../../output/log-line.ts';
+import { brush, wantsColour, sanitizeLine } from '../../../terminal/index.ts';
 
 /** `polypod logs`: prints the log of the daemon, or the events of a pod. */
 export const logs = runnable({
