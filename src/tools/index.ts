@@ -51,6 +51,8 @@ export {
   type LimitState,
 } from './process/command-limits.ts';
 export { type Isolation, type IsolationState, pidNamespace } from './process/isolation.ts';
+export { findProcess } from './process/process-list.ts';
+export { ProcessTree } from './process/process-tree.ts';
 export { endOrphans, orphanNote, type OwnerState } from './process/orphans.ts';
 export { printedText } from './printed-output.ts';
 export { openSandboxes, type Sandboxes, type SandboxOptions, type SandboxScope } from './sandbox/index.ts';

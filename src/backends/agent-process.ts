@@ -1,0 +1,158 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  agentCommands,
+  CALL_MARK_VARIABLE,
+  explainStartFailure,
+  isSecretVariable,
+  messageOf,
+  PolypodError,
+  type Redact,
+  redactor,
+} from '../base/index.ts';
+import { Tail } from '../mcp/index.ts';
+import { type CommandEntry, findProcess, ProcessTree } from '../tools/index.ts';
+import { LineReader } from '../wire/index.ts';
+import type { AgentEnd, AgentLaunch } from './agent-program.ts';
+
+export interface AgentProcessOptions extends Pick<AgentLaunch, 'command' | 'env' | 'record'> {
+  /** Added to the command. */
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Receives the complete lines of one read. The next read waits until the promise resolves. */
+  readonly onLines: (lines: readonly string[]) => Promise<void>;
+  /** Called once, unless `close` was called first: the program has ended, or `fail` was called. */
+  readonly onEnd: (end: AgentEnd) => void;
+}
+
+/** The process of an agent that reads and writes one JSON value per line. */
+export class AgentProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #tree: ProcessTree;
+  readonly #entry: CommandEntry;
+  readonly #mark: string;
+  readonly #stderr = new Tail(MAX_STDERR);
+  readonly #redact: Redact;
+  readonly #onEnd: (end: AgentEnd) => void;
+  readonly #endNow = (): void => this.#tree.endNow();
+  #isReported = false;
+  #closing: Promise<void> | undefined;
+
+  /** Starts the program. Rejects with the reason and the next step if that is not possible. */
+  static async start(options: AgentProcessOptions): Promise<AgentProcess> {
+    const { command, args, cwd, env, record } = options;
+    const [program, ...first] = command;
+    // Every process that the agent starts inherits the mark, so that it can be found and ended.
+    const mark = randomUUID();
+    const entry = record({ mark, command: program, pipes: [] });
+    const child = spawn(program, [...first, ...args], {
+      cwd,
+      env: { ...env, [CALL_MARK_VARIABLE]: [env[CALL_MARK_VARIABLE], mark].filter(Boolean).join(',') },
+      detached: true,
+      stdio: 'pipe',
+    });
+    try {
+      await once(child, 'spawn');
+    } catch (thrown) {
+      entry.close();
+      const { problem, step } = explainStartFailure({ program, cwd, env }, thrown);
+      throw new PolypodError('unreachable', `${problem}: ${step}`, { cause: thrown });
+    }
+    return new AgentProcess(child, mark, entry, options);
+  }
+
+  private constructor(
+    child: ChildProcessWithoutNullStreams,
+    mark: string,
+    entry: CommandEntry,
+    { env, onLines, onEnd }: AgentProcessOptions,
+  ) {
+    this.#child = child;
+    this.#entry = entry;
+    this.#mark = mark;
+    this.#onEnd = onEnd;
+    const root = child.pid ?? 0;
+    this.#tree = new ProcessTree({ root, environment: mark, pipes: [], others: [], wrapper: undefined });
+    const { start } = findProcess(root) ?? {};
+    if (start !== undefined) entry.started({ pid: root, start });
+    // Its processes must not connect to our sockets.
+    agentCommands.add({ mark, root });
+    this.#redact = redactor(
+      Object.entries(env).flatMap(([name, value]) => (isSecretVariable(name, value) ? [value] : [])),
+    );
+    // If this process exits, the agent must not continue without anyone who watches and approves.
+    process.on('exit', this.#endNow);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.#stderr.add(text));
+    for (const stream of [child, child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
+    void this.#read(onLines);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** The end of its standard error, without secrets. */
+  get stderr(): string {
+    return this.#redact(this.#stderr.lines(STDERR_LINES));
+  }
+
+  /** Sends a value as one line. Ignored after the program has ended. */
+  send(value: object): void {
+    if (this.#child.stdin.writable) this.#child.stdin.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** Ends the program because it broke its protocol, and reports it. */
+  fail(message: string): void {
+    this.#report(message);
+    void this.close();
+  }
+
+  /** Closes its input, then ends it and all its descendants: by SIGTERM, then by SIGKILL. */
+  close(graceMs = CLOSE_GRACE_MS): Promise<void> {
+    this.#isReported = true;
+    this.#closing ??= this.#end(graceMs);
+    return this.#closing;
+  }
+
+  async #end(graceMs: number): Promise<void> {
+    this.#child.stdin.end();
+    await this.#tree.end(graceMs);
+    for (const stream of this.#child.stdio) stream?.destroy();
+    process.off('exit', this.#endNow);
+    agentCommands.remove(this.#mark);
+    this.#entry.close();
+  }
+
+  async #read(onLines: AgentProcessOptions['onLines']): Promise<void> {
+    const reader = new LineReader({ limit: { maxBytes: MAX_LINE_BYTES } });
+    const exited = once(this.#child, 'exit');
+    try {
+      for await (const chunk of this.#child.stdout) {
+        const lines = reader.push(chunk as Buffer);
+        if (lines.length > 0) await onLines(lines);
+      }
+      const rest = reader.end();
+      if (rest.length > 0) await onLines(rest);
+    } catch (thrown) {
+      this.fail(messageOf(thrown));
+      return;
+    }
+    const [code, signal] = (await exited) as [number | null, NodeJS.Signals | null];
+    this.#report(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`);
+    // Processes that it started may be left.
+    void this.close();
+  }
+
+  #report(message: string): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#onEnd({ message, stderr: this.stderr });
+  }
+}
+
+const MAX_STDERR = 16_384;
+const STDERR_LINES = 20;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** An agent that ends by itself saves its session first. */
+const CLOSE_GRACE_MS = 1_500;
