@@ -1,8 +1,9 @@
-/** Every provider and every door. */
+/** Every provider, every door and every back end. */
 import { PolypodError } from './base/index.ts';
 import { anthropic } from './llm/anthropic/index.ts';
 import { bedrock } from './llm/bedrock/index.ts';
 import { gemini } from './llm/gemini/index.ts';
+import type { AgentProgram } from './backends/index.ts';
 import type { Provider } from './llm/index.ts';
 import { ollama } from './llm/ollama/index.ts';
 import { openaiChat } from './llm/openai-chat/index.ts';
@@ -26,6 +27,17 @@ export const providers: readonly Provider[] = [
 export const doors = [podDoor, hldDoor, rpcDoor, acpDoor, tasksDoor] as const;
 export { podDoor };
 export type KnownDoor = (typeof doors)[number];
+
+/** Other agents that can do the work of a session. Their code is loaded with the first session. */
+export const backends: readonly AgentProgram[] = [];
+
+/** A known back end, or any program that speaks ACP; undefined if the name is unknown and no command is given. */
+export function backendProgram(
+  name: string,
+  _command: readonly [string, ...string[]] | undefined,
+): AgentProgram | undefined {
+  return backends.find((candidate) => candidate.name === name);
+}
 
 export function providerNamed(name: string): Provider {
   const provider = providers.find((candidate) => candidate.name === name);

@@ -3,7 +3,7 @@ import type { McpServerSpec } from '../mcp/index.ts';
 import type { ThinkingLevel } from '../llm/index.ts';
 import type { ClientAnswer, PermissionMode, ToolContext } from '../tools/index.ts';
 import type { CompactionRequest } from '../worker/index.ts';
-import type { AgentEvent, AgentInput, PermissionReply } from './agent-event.ts';
+import type { AgentCall, AgentEvent, AgentInput, PermissionReply } from './agent-event.ts';
 
 /** Another agent that can do the work of a pod. One per sibling folder, listed in the registry. */
 export interface AgentProgram {
@@ -21,6 +21,8 @@ export interface AgentProgram {
   readonly env: readonly string[];
   /** Starts the agent and opens or resumes a session. Rejects with the reason and the next step. Events may arrive before it resolves. */
   readonly connect: (options: ConnectOptions) => Promise<AgentConnection>;
+  /** The call with other arguments (JSON text). Absent without the capability `editInput`. */
+  readonly changeCall?: (call: AgentCall, args: string, cwd: string) => AgentCall;
   /**
    * Checks that a call that must be approved is not run without approval. It uses a model of its own on the loopback interface,
    * costs nothing, and leaves no files. Absent if the protocol of the agent does not allow such a check.
@@ -45,6 +47,8 @@ export interface AgentCapabilities {
   /** Whether the model can be chosen per session. */
   readonly model: boolean;
   readonly images: boolean;
+  /** Whether the agent reports the cost of the whole session (`total-cost`) instead of each request's. */
+  readonly totalCost?: boolean;
 }
 
 /** How a session of the agent begins. */

@@ -24,3 +24,6 @@ export type {
   ServiceCommandEnd,
   SessionStart,
 } from './agent-program.ts';
+export { AgentSession, type AgentSessionParts } from './agent-session.ts';
+export type { AgentBackend, AgentSessionId, Backend, BackendOptions } from './backend.ts';
+export { ForeignWorker } from './foreign-worker.ts';

@@ -1,3 +1,4 @@
+import type { AgentBackend } from '../backends/index.ts';
 import type { Cost, Llm, Model, Usage } from '../llm/index.ts';
 import type {
   BackgroundCommands,
@@ -50,6 +51,8 @@ export interface Agent {
    * Writes a title for a session; undefined if no model is available for it, or if the request failed. Never rejects.
    */
   readonly title?: (about: TitleSource, signal: AbortSignal) => Promise<WrittenTitle | undefined>;
+  /** The agent that does the work, unless our own worker does. */
+  readonly backend?: AgentBackend;
   readonly close: () => Promise<void>;
 }
 

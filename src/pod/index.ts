@@ -98,6 +98,7 @@ export {
   resultMessage,
 } from './session/index.ts';
 export {
+  BACKEND_NAME,
   type ClientTool,
   DEFAULT_SETTINGS,
   type PodSettings,

@@ -1,3 +1,4 @@
+import type { AgentSessionId } from '../backends/index.ts';
 import { isPrintableLine, type JsonObject, shape, withoutUndefined } from '../base/index.ts';
 import { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 import { type PermissionMode, type Rule, PERMISSION_MODES, RULE_ACTIONS } from '../tools/index.ts';
@@ -21,6 +22,10 @@ export interface McpContext {
 
 /** The settings of a pod. Every change publishes all of them. */
 export interface PodSettings {
+  /** The agent that does the work; by default our own worker. It cannot change after the session was created. */
+  readonly backend?: string;
+  /** The session of that agent. */
+  readonly agentSession?: AgentSessionId;
   /** By default the agent's. */
   readonly model?: ModelChoice;
   readonly thinking?: ThinkingLevel;
@@ -131,7 +136,13 @@ const MCP_CONTEXT: shape.Shape<McpContext> = shape.fields({ env: TEXTS, headers:
 /** Annotations are part of every list: they are for short notes, not for content. */
 const MOST_ANNOTATED = 65_536;
 
+/** The name of a back end. */
+export const BACKEND_NAME = shape.text('a name of letters, digits, _ and -', (name) =>
+  /^[\w-]{1,64}$/.test(name),
+);
+
 const SETTINGS = {
+  backend: BACKEND_NAME,
   model: MODEL_CHOICE,
   thinking: shape.choice(THINKING_LEVELS),
   mode: shape.choice(PERMISSION_MODES),
@@ -181,7 +192,14 @@ export const SETTINGS_CHANGE = shape.fields(
   },
 );
 /** Settings that were recorded: a name that is no longer valid is still read. */
-export const RECORDED_SETTINGS = shape.fields({}, { ...SETTINGS, name: shape.text() });
+export const RECORDED_SETTINGS = shape.fields(
+  {},
+  {
+    ...SETTINGS,
+    name: shape.text(),
+    agentSession: shape.fields({ id: shape.text(), podId: shape.text() }, {}),
+  },
+);
 export type SettingsChange = shape.ValueOf<typeof SETTINGS_CHANGE>;
 
 /** Settings that can be removed. */

@@ -18,6 +18,8 @@ export interface PendingApproval {
 
 export interface ApprovalRequest {
   readonly call: CallLine;
+  /** The tool whose rules apply; by default the call's. A call of another agent may have the effect of one of our tools. */
+  readonly tool?: string;
   readonly prepared: PreparedCall;
   /** Prepares the same call with other arguments (JSON text). */
   readonly prepare: (args: string) => PreparedCall | InvalidCall;

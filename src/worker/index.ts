@@ -6,7 +6,7 @@ export {
   DEFAULT_COMPACTION,
   summaryItem,
 } from './compaction.ts';
-export type { ContextMeasurement } from './conversation.ts';
+export { Conversation, type ContextMeasurement } from './conversation.ts';
 export type { CallOutcome } from './decide-call.ts';
 export type {
   CallLine,
@@ -23,7 +23,7 @@ export type { Hook, HookVerdict } from './hooks.ts';
 export {
   DEFAULT_MODES,
   type DeliveryMode,
-  type Inbox,
+  Inbox,
   type InboxModes,
   type InterruptMode,
   type Message,
@@ -42,5 +42,5 @@ export type { TurnSettings } from './settings.ts';
 export { type SystemPromptInput, systemPrompt } from './system-prompt.ts';
 export { NO_TOTALS, addTotals, subtractTotals, withUse } from './totals.ts';
 export { estimateTokens } from './tokens.ts';
-export type { RunBounds } from './run-bounds.ts';
+export { boundReached, type RunBounds } from './run-bounds.ts';
 export { Worker, type WorkerOptions, type WorkerPolicies } from './worker.ts';

@@ -50,11 +50,11 @@ export interface PolicyApproval {
 
 /** Creates an `Approve` that lets the policy decide, and asks only if the policy says so. */
 export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): Approve {
-  const judgeChanged = ({ call, prepare }: ApprovalRequest, args: string): Promise<ChangedCallVerdict> =>
-    judgeChangedCall({ policy, fileFacts }, call.name, prepare(args));
+  const judgeChanged = (request: ApprovalRequest, args: string): Promise<ChangedCallVerdict> =>
+    judgeChangedCall({ policy, fileFacts }, request.tool ?? request.call.name, request.prepare(args));
   return async (question, signal) => {
-    const { call, prepared, advice } = question;
-    const judged = await examinedCall(call.name, prepared, fileFacts);
+    const { call, tool = call.name, prepared, advice } = question;
+    const judged = await examinedCall(tool, prepared, fileFacts);
     const rules = policy();
     const { decision, reason, onlyReads } = applyHookVerdict(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };

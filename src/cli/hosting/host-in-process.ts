@@ -69,6 +69,7 @@ export async function openHostInProcess(
       offline,
       ...agentOptions,
     }),
+    defaultBackend: () => config.backend,
     approvals,
     ...(isEphemeral
       ? { files: memoryFiles(), durability: 'none' }

@@ -24,6 +24,8 @@ export interface HostOptions {
   /** The directory of sessions, feeds and the catalogue. */
   readonly directory: string;
   readonly agents: OpenAgent;
+  /** The back end of new sessions that name none; our own worker if undefined. */
+  readonly defaultBackend?: () => string | undefined;
   readonly files?: Files;
   /** Which failures an accepted command survives; see `Durability`. */
   readonly durability?: Durability;

@@ -66,6 +66,7 @@ export class Host {
       onFailure: () => {},
       audit: () => {},
       refuseStart: () => undefined,
+      defaultBackend: () => undefined,
       ...options,
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     } as const;
@@ -116,6 +117,7 @@ export class Host {
       unsaved: this.#unsaved,
       pod: (id) => this.pod(id),
       fileOf: (id) => this.fileOf(id),
+      defaultBackend: options.defaultBackend,
     });
     const reader = new SessionReader({ source, podCache, fileOf: (id) => this.fileOf(id) });
     this.texts = new TextReader(source, podCache);

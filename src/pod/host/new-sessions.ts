@@ -4,9 +4,10 @@ import type { Catalogue } from '../catalogue/index.ts';
 import type { Caller } from '../command.ts';
 import { Pod } from '../pod.ts';
 import { noSession, refuseDamaged } from '../repair/index.ts';
-import { FORMAT_VERSION, type Header } from '../session/index.ts';
+import { FORMAT_VERSION, type Header, type SessionTree } from '../session/index.ts';
 import { writeFork } from './fork-file.ts';
 import type { Fork, NewPod, SpawnedPod } from './host-options.ts';
+import type { SettingsChange } from '../settings.ts';
 import type { PodCache } from './pod-cache.ts';
 import { isSameFile, refuseTakenFile, refuseUnsafeId } from './session-location.ts';
 import { headerOf, rowFromFile, type RowSource } from './session-rows.ts';
@@ -21,6 +22,7 @@ export interface NewSessionsParts {
   /** A pod by its id. Throws if there is none. */
   readonly pod: (id: string) => Pod;
   readonly fileOf: (id: string) => string;
+  readonly defaultBackend: () => string | undefined;
 }
 
 /** Adds sessions to a host: new ones, forks, and session files from elsewhere. */
@@ -104,6 +106,7 @@ export class NewSessions {
       extras: { parentSessionId: id },
     };
     const at = entryId === 'root' ? null : (entryId ?? tree.leafId);
+    if (live.view.settings.backend !== undefined) refuseEarlierPoint(tree, at);
     const from = { id, tree, settings: live.view.settings };
     await writeFork({ file, header, source: from, at, files, durability });
     catalogue.put(await rowFromFile(source, file, now().toISOString()));
@@ -123,7 +126,8 @@ export class NewSessions {
     const there = file === undefined ? undefined : unsaved.at(file);
     if (there !== undefined) return podById(there);
     if (file !== undefined) refuseTakenFile(file, layout, catalogue.list());
-    const settings = typeof newPod.settings === 'function' ? newPod.settings(id) : newPod.settings;
+    const settings = this.#settings(newPod, id, more.spawned === true);
+    const hasBackend = settings?.backend !== undefined;
     const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
     const parent = parentId === undefined ? undefined : catalogue.get(parentId);
     const parentSession = parent === undefined ? newPod.parentSession : layout.path(parent.file);
@@ -135,11 +139,15 @@ export class NewSessions {
       ...withoutUndefined({ parentSession }),
       ...(Object.keys(extras).length > 0 && { extras }),
     };
-    unsaved.add({ header, ...withoutUndefined({ file }), ...(lazy && settings && { settings }) });
+    unsaved.add({
+      header,
+      ...withoutUndefined({ file }),
+      ...((lazy || hasBackend) && settings && { settings }),
+    });
     const pod = new Pod(id, podCache);
     try {
       // With its first entry the session exists, also after a crash.
-      if (!lazy) await pod.handle({ type: 'configure', set: settings ?? {} }, HOST);
+      if (!lazy) await pod.handle({ type: 'configure', set: hasBackend ? {} : (settings ?? {}) }, HOST);
     } catch (error) {
       await podCache.close(id);
       unsaved.delete(id);
@@ -147,6 +155,30 @@ export class NewSessions {
     }
     return pod;
   }
+
+  /** The settings of a new session. Its back end is chosen here, because it cannot change later. */
+  #settings({ settings: given }: NewPod, id: string, isSpawned: boolean): SettingsChange | undefined {
+    const settings = typeof given === 'function' ? given(id) : given;
+    // The tools of our own agent create children, which have the same tools.
+    const backend = settings?.backend ?? (isSpawned ? undefined : this.#parts.defaultBackend());
+    if (backend === undefined) return settings;
+    const { backend: _, ...rest } = settings ?? {};
+    return backend === OWN ? settings && rest : { ...rest, backend };
+  }
 }
 
+/** Our own worker, as the name of a back end. */
+const OWN = 'polypod';
+
 const HOST: Caller = { by: 'host', door: 'process' };
+
+/** Another agent can continue its conversation as a new session, but only from the end. */
+function refuseEarlierPoint(tree: SessionTree, at: string | null): void {
+  const path = tree.path();
+  const later = path.slice(path.findIndex(({ id }) => id === at) + 1);
+  if (!later.some(({ type }) => type === 'message' || type === 'custom_message')) return;
+  throw new PolypodError(
+    'conflict',
+    'the agent of this session cannot return to an earlier point of its conversation: fork it at its end',
+  );
+}

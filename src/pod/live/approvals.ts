@@ -139,6 +139,13 @@ export class Approvals {
         this.settle(approvalId, { status: 'cancelled' });
   }
 
+  /** Cancels approvals of calls that ended with an earlier process: nothing waits for them, as for the calls of another agent's sub-agent. */
+  cancelWithoutCall(openCalls: readonly string[]): void {
+    for (const { approvalId, callId, runId, podId } of this.#parts.view.approvals.pending())
+      if (callId !== undefined && runId !== undefined && podId === undefined && !openCalls.includes(callId))
+        this.settle(approvalId, { status: 'cancelled' });
+  }
+
   /** Stops the timers. Pending approvals stay pending. */
   close(): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);

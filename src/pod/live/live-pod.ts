@@ -205,6 +205,10 @@ export class LivePod {
         await callbacks.fileWrite(this, write, callId);
       },
       clientServices: () => callbacks.clientServices(this.id),
+      recordAgentSession: (id) => {
+        const settings = { ...this.view.settings, agentSession: { id, podId: this.id } };
+        publish({ fact: { type: 'settings', settings, by: 'host', door: 'process' } });
+      },
       now,
       onQuiet: () => this.#onQuiet(),
     });
@@ -446,6 +450,7 @@ export class LivePod {
     );
     this.view.state = this.#state();
     if (drafts.length > 0) this.publish({ fact: { type: 'state', state: this.view.state } });
+    this.#approvals.cancelWithoutCall(openCallsIn(this.view.items).map(({ callId }) => callId));
     this.#approvals.resume();
     this.#continueWork();
   }

@@ -25,6 +25,7 @@ import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
 import { readAgentFiles, readInstructions, readSkills, skillTool } from '../project/index.ts';
 import { withExtensions } from './agent-extensions.ts';
+import { openBackend, withBackend } from './backend.ts';
 import { backgroundLimits, createCommandLimiter } from './command-limits.ts';
 import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
@@ -173,8 +174,9 @@ async function openAgent(
     const types = isBuiltInOnly ? BUILT_IN_TYPES : await readAgentFiles(cwd, userDirectory, BUILT_IN_TYPES);
     return [subagentTool({ types, children, settings, model: chosenModel, slots })];
   };
-  await options.models.choose();
-  return {
+  const { backend: backendName } = settings();
+  if (backendName === undefined) await options.models.choose();
+  const agent: Agent = {
     get defaultModel() {
       const { account, id } = options.models.best;
       return { provider: account, modelId: id };
@@ -239,6 +241,18 @@ async function openAgent(
     }),
     close: () => servers.close(),
   };
+  if (backendName === undefined) return agent;
+  const backend = await openBackend({
+    name: backendName,
+    podId,
+    cwd,
+    env,
+    config: options.config,
+    dataPaths,
+    record: (entry) => ledger.open({ podId, callId: 'agent' }, entry),
+    mcpServers: () => servers.specs(settings()),
+  });
+  return withBackend(agent, backend);
 }
 
 /** The scope also allows reading the directory with the complete outputs of commands whose output was truncated. */

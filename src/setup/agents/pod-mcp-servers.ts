@@ -29,6 +29,12 @@ export class PodMcpServers {
     return this.#with(clientServers, await import('../../mcp/index.ts')).tools();
   }
 
+  /** The servers of the configuration and of the client, for an agent that connects to them itself. */
+  async specs(clientServers: ClientServers): Promise<readonly McpServerSpec[]> {
+    if (clientServers.mcpConfig === undefined) return this.#configured;
+    return this.#specs(clientServers, await import('../../mcp/index.ts'));
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#servers?.close(), ...this.#closing]);
   }

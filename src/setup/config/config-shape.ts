@@ -1,5 +1,5 @@
 import { PERMISSION_MODES, SEARCH_PROVIDER_NAMES, SEARCH_PROVIDERS } from '../../tools/index.ts';
-import { DEADLINE_FALLBACKS } from '../../pod/index.ts';
+import { BACKEND_NAME, DEADLINE_FALLBACKS } from '../../pod/index.ts';
 import { isObject, LOG_LEVELS, shape } from '../../base/index.ts';
 import {
   httpUrl,
@@ -156,6 +156,21 @@ const limits = fields(
   },
 );
 
+const command = refined(listOf(text('a word of the command')), (words) =>
+  words.length === 0 ? 'must name a program' : undefined,
+);
+
+const backend = fields(
+  {},
+  {
+    command,
+    env: mapOf(variable, shape.anyText),
+    pass_env: listOf(variable),
+    trust_project: boolean,
+    probe: boolean,
+  },
+);
+
 const approvals = fields({}, { deadline: DURATION, fallback: choice(DEADLINE_FALLBACKS) });
 
 /** The shape of the configuration file. Unknown keys are rejected. */
@@ -164,6 +179,8 @@ export const CONFIG = fields(
   {
     version: number(String(CONFIG_VERSION), (version) => version === CONFIG_VERSION),
     model: text('a model, as account/id'),
+    backend: BACKEND_NAME,
+    backends: mapOf(BACKEND_NAME, backend),
     titles: choice(['model', 'prompt', 'off']),
     title_model: text('a model, as account/id'),
     notify: fields({}, { bell: boolean, title: boolean, desktop: boolean }),
@@ -218,6 +235,7 @@ export const CONFIG = fields(
 export type RawConfig = shape.ValueOf<typeof CONFIG>;
 export type RawLimits = shape.ValueOf<typeof commandLimits>;
 export type RawBackgroundLimits = shape.ValueOf<typeof backgroundLimits>;
+export type RawBackend = shape.ValueOf<typeof backend>;
 export type RawAccount = shape.ValueOf<typeof account>;
 
 function isExpression(text: string): boolean {

@@ -13,6 +13,10 @@ import type { RawTasks } from './tasks-shape.ts';
 export interface Config {
   /** The default model: `account/id`. */
   readonly model?: string;
+  /** The back end of new sessions; by default our own worker. */
+  readonly backend?: string;
+  /** Other agents, by name. */
+  readonly backends: ReadonlyMap<string, BackendSettings>;
   readonly accounts: readonly ConfiguredAccount[];
   readonly permissions: Permissions;
   readonly sandbox: SandboxSettings;
@@ -27,6 +31,20 @@ export interface Config {
   readonly log: { readonly level?: LogLevel };
   readonly titles: TitleSettings;
   readonly notify: NotifySettings;
+}
+
+/** How another agent is started. */
+export interface BackendSettings {
+  /** The program and its arguments; by default those of the known agent of this name. */
+  readonly command?: readonly [string, ...string[]];
+  /** Variables that are set for it. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Variables that it receives although they may hold secrets. */
+  readonly passEnv?: readonly string[];
+  /** Whether the project's own configuration of this agent applies: its hooks, servers, permissions and endpoints. */
+  readonly trustProject?: boolean;
+  /** Whether it is checked before its first use that the agent asks for approval; default true. */
+  readonly probe?: boolean;
 }
 
 export interface TitleSettings {

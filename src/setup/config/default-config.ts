@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 /** The configuration without a file. */
 export const DEFAULT_CONFIG: Config = {
   accounts: [],
+  backends: new Map(),
   permissions: { rules: [], allowPaths: [], privateHosts: [], passEnv: [] },
   sandbox: {},
   mcpServers: [],

@@ -5,13 +5,14 @@ import { isObject, messageOf, PolypodError, systemCodeOf, withoutUndefined } fro
 import { type ConfiguredAccount, httpUrl, type KeySource, type ValueSource } from '../../llm/index.ts';
 import type { Rule } from '../../tools/index.ts';
 import type {
+  BackendSettings,
   DaemonSettings,
   LoadedConfig,
   Permissions,
   SandboxSettings,
   WebSearchSettings,
 } from './config.ts';
-import type { RawAccount, RawConfig } from './config-shape.ts';
+import type { RawAccount, RawBackend, RawConfig } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 import { refuseUnsafeFile } from '../paths/refuse-unsafe-file.ts';
@@ -30,7 +31,8 @@ export async function readConfig({
     rawAccounts.some(([, account]) => containsSecret(account)) && (await isReadableByOthers(configFile));
   return {
     config: {
-      ...withoutUndefined({ model }),
+      ...withoutUndefined({ model, backend: file.backend }),
+      backends: new Map([...(file.backends ?? [])].map(([name, raw]) => [name, backendSettings(raw)])),
       permissions: toPermissions(file.permissions),
       sandbox: sandboxSettings(file.sandbox),
       ...(file.web_search && {
@@ -55,6 +57,21 @@ export async function readConfig({
     warnings: isExposed
       ? [`${configFile} holds a key and others on this machine may read it: chmod 600 ${configFile}`]
       : [],
+  };
+}
+
+function backendSettings({
+  command,
+  env,
+  pass_env: passEnv,
+  trust_project: trustProject,
+  probe,
+}: RawBackend): BackendSettings {
+  const [program, ...args] = command ?? [];
+  return {
+    ...(program !== undefined && { command: [program, ...args] }),
+    ...(env && { env: Object.fromEntries(env) }),
+    ...withoutUndefined({ passEnv, trustProject, probe }),
   };
 }
 

@@ -38,6 +38,8 @@ export const configure: Handler<'configure'> = async (
   pod,
 ) => {
   const { view, setup, runner, agent } = pod;
+  if (set.backend !== undefined && set.backend !== view.settings.backend && view.items.length > 0)
+    throw new PolypodError('conflict', 'the back end of a session cannot change: start a new session');
   if (set.model !== undefined) await agent.model(set.model);
   requireValidSchemas(set.clientTools ?? []);
   const settings = changed(view.settings, set, clear);

@@ -4,6 +4,7 @@ import type { Handler, PodParts } from './parts.ts';
 
 export const branch: Handler<'branch'> = async ({ entryId }, _, recordReceipt, pod) => {
   refuseWhileRunning(pod, 'branching');
+  refuseForAgent(pod);
   await pod.reach(leafOf(entryId));
   // A run may have started while the file was read.
   refuseWhileRunning(pod, 'branching');
@@ -16,6 +17,7 @@ export const rewind: Handler<'rewind'> = async (command, { by, door }, recordRec
   const { entryId: target, parts = 'both' } = command;
   const { rewinds } = pod;
   refuseWhileRunning(pod, 'rewinding');
+  if (parts !== 'files') refuseForAgent(pod);
   rewinds.isActive = true;
   try {
     const { leaf, files } = await rewinds.restore(command);
@@ -39,6 +41,15 @@ function moveTo(entryId: string, pod: PodParts, recorded?: RecordedReceipt): str
   // Calls of an interrupted turn are not run a second time.
   pod.runner.abandon();
   return branch.from ?? 'root';
+}
+
+/** Another agent keeps its own conversation, and cannot return to an earlier point of it. */
+function refuseForAgent({ agent }: PodParts): void {
+  if (agent.backend === undefined) return;
+  throw new PolypodError(
+    'conflict',
+    `${agent.backend.title} cannot return to an earlier point of its conversation: start a new session`,
+  );
 }
 
 function leafOf(entryId: string): string | null {

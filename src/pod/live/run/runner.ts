@@ -1,4 +1,5 @@
 import { PolypodError, withoutUndefined } from '../../../base/index.ts';
+import type { AgentSettings, Backend } from '../../../backends/index.ts';
 import {
   type Content,
   type Cost,
@@ -14,6 +15,7 @@ import {
   DEFAULT_COMPACTION,
   type CallOutcome,
   type ContextMeasurement,
+  type RunEvent,
   type RunOutcome,
   NO_TOTALS,
   subtractTotals,
@@ -48,6 +50,8 @@ export interface RunnerParts extends QuestionParts {
   readonly recordFileWrite: (write: FileWrite, callId: string) => Promise<void>;
   /** What a connected client does for the tools. */
   readonly clientServices: () => ClientServices | undefined;
+  /** Records the session of the agent that does the work. */
+  readonly recordAgentSession: (sessionId: string) => void;
   /** A run has ended, and the pod may start another. */
   readonly onQuiet: () => void;
 }
@@ -65,7 +69,7 @@ export class Runner {
   readonly #parts: RunnerParts;
   readonly #events: RunEvents;
   readonly #retryWait = new RetryWait();
-  #worker: Worker;
+  #worker: Backend;
   #ready: ReadyRun | undefined;
   /** The model of the next run, as far as it is known in advance. */
   #shown: ReadyModel | undefined;
@@ -245,10 +249,9 @@ export class Runner {
     totals: Totals | undefined,
     measured: ContextMeasurement | undefined,
     finished?: ReadonlyMap<string, CallOutcome>,
-  ): Worker {
+  ): Backend {
     const { agent, view, cwd } = this.#parts;
-    const worker = new Worker({
-      settings: () => this.#turnSettings(),
+    const options = {
       cwd,
       items: [...items],
       ...withoutUndefined({ totals, measured, finished }),
@@ -263,13 +266,13 @@ export class Runner {
         },
       }),
       whenDurable: () => this.#parts.written(),
-      toolContext: (callId) => ({
+      toolContext: (callId: string) => ({
         ...agent.toolContext(callId, this.#policy()),
-        recordFileWrite: (write) => this.#parts.recordFileWrite(write, callId),
+        recordFileWrite: (write: FileWrite) => this.#parts.recordFileWrite(write, callId),
         clientFiles: this.#parts.clientServices()?.files,
         runInTerminal: this.#terminals(),
       }),
-      emit: (events) => {
+      emit: (events: readonly RunEvent[]) => {
         for (const event of events) this.#events.publish(event);
       },
       bounds: () => {
@@ -278,14 +281,27 @@ export class Runner {
           ...withoutUndefined({ maxTurns, budget }),
         };
       },
-      policies: () => ({
-        compaction: { ...DEFAULT_COMPACTION, auto: view.settings.autoCompaction },
-        ...(view.settings.autoRetry ? {} : ONE_ATTEMPT),
-      }),
       notices: () => this.#parts.notices(),
-      wait: (ms, signal) => this.#retryWait.wait(ms, signal),
       newRunId: () => this.#events.runId,
-    });
+    };
+    const worker =
+      agent.backend?.create({
+        ...options,
+        agentSettings: () => this.#agentSettings(),
+        session: () => view.settings.agentSession,
+        recordSession: (id) => this.#parts.recordAgentSession(id),
+        setTodos: (todos) => this.#parts.publish({ fact: { type: 'todos', items: todos } }),
+        client: () => this.#parts.clientServices(),
+      }) ??
+      new Worker({
+        ...options,
+        settings: () => this.#turnSettings(),
+        policies: () => ({
+          compaction: { ...DEFAULT_COMPACTION, auto: view.settings.autoCompaction },
+          ...(view.settings.autoRetry ? {} : ONE_ATTEMPT),
+        }),
+        wait: (ms, signal) => this.#retryWait.wait(ms, signal),
+      });
     worker.inbox.modes = view.settings.delivery;
     for (const { lane, content } of view.queue) {
       if (lane === 'steer') worker.inbox.steer(content);
@@ -308,6 +324,28 @@ export class Runner {
     };
   }
 
+  /** What another agent needs to know of the settings. */
+  #agentSettings(): AgentSettings {
+    const { view, setup } = this.#parts;
+    const {
+      thinking,
+      system,
+      appendSystem,
+      paths = [],
+      toolLimit,
+      tools,
+    } = { ...view.settings, ...this.overrides };
+    const { maxTurns, budget } = this.overrides;
+    const { modelId } = setup.choice(this.overrides);
+    return {
+      mode: this.#policy().mode,
+      paths: [...new Set([...paths, ...(view.settings.paths ?? [])])],
+      ...(modelId === DEFAULT_MODEL ? {} : { model: modelId }),
+      ...withoutUndefined({ thinking, system, appendSystem, maxTurns, budget }),
+      ...withoutUndefined({ allowedTools: tools ?? toolLimit?.only, disallowedTools: toolLimit?.without }),
+    };
+  }
+
   /** A terminal of an editor has the user's environment and none of our limits, so only the user's own runs use it. */
   #terminals(): ClientServices['runInTerminal'] {
     const { mode, sandboxed } = this.#policy();
@@ -320,6 +358,9 @@ export class Runner {
     return this.#parts.setup.policy(scope, this.overrides, configured);
   }
 }
+
+/** The model that another agent chooses itself. */
+const DEFAULT_MODEL = 'default';
 
 /** With auto-retry off, a failure ends the run at once. */
 const ONE_ATTEMPT = { retry: { ...DEFAULT_RETRY, maxAttempts: 1 }, maxContinuations: 0 };

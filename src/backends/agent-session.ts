@@ -1,0 +1,149 @@
+import { messageOf, PolypodError } from '../base/index.ts';
+import type { McpServerSpec } from '../mcp/index.ts';
+import type { AgentEvent } from './agent-event.ts';
+import type {
+  AgentConnection,
+  AgentEnd,
+  AgentLaunch,
+  AgentProgram,
+  AgentServices,
+  AgentSettings,
+  SessionStart,
+} from './agent-program.ts';
+import type { AgentSessionId } from './backend.ts';
+
+export interface AgentSessionParts {
+  readonly program: AgentProgram;
+  readonly podId: string;
+  readonly cwd: string;
+  /** Prepares the start of the program. Rejects with the next step if it must not be used. */
+  readonly launch: () => Promise<AgentLaunch>;
+  readonly mcpServers: () => Promise<readonly McpServerSpec[]>;
+}
+
+/** What the current worker of the pod receives. */
+export interface SessionListener {
+  readonly onEvents: (events: readonly AgentEvent[]) => Promise<void>;
+  readonly onEnd: (end: AgentEnd) => void;
+  readonly services: AgentServices;
+}
+
+export interface OpenedSession {
+  readonly connection: AgentConnection;
+  /** Whether the agent knows the conversation so far. */
+  readonly isContinued: boolean;
+}
+
+/** The agent's program of one pod: started with the first prompt, and again after it has ended. */
+export class AgentSession {
+  readonly #parts: AgentSessionParts;
+  #opening: Promise<OpenedSession> | undefined;
+  #connection: AgentConnection | undefined;
+  #configured = '';
+  #listener: SessionListener | undefined;
+
+  constructor(parts: AgentSessionParts) {
+    this.#parts = parts;
+  }
+
+  get program(): AgentProgram {
+    return this.#parts.program;
+  }
+
+  /** Returns the connection, and starts the program if it is not running. Rejects with the reason and the next step. */
+  async open(
+    recorded: AgentSessionId | undefined,
+    settings: AgentSettings,
+    listener: SessionListener,
+  ): Promise<OpenedSession> {
+    this.#listener = listener;
+    if (this.#connection !== undefined) {
+      const connection = this.#connection;
+      await this.#configure(connection, settings);
+      return { connection, isContinued: true };
+    }
+    this.#opening ??= this.#start(recorded, settings).finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  /** Ends the program. The next `open` starts it again. */
+  async end(): Promise<void> {
+    const connection = this.#connection ?? (await this.#opening?.catch(() => undefined))?.connection;
+    this.#connection = undefined;
+    await connection?.close();
+  }
+
+  async #configure(connection: AgentConnection, settings: AgentSettings): Promise<void> {
+    const wanted = JSON.stringify(settings);
+    if (wanted === this.#configured) return;
+    await connection.configure(settings);
+    this.#configured = wanted;
+  }
+
+  async #start(recorded: AgentSessionId | undefined, settings: AgentSettings): Promise<OpenedSession> {
+    const launch = await this.#parts.launch();
+    const start = this.#startOf(recorded);
+    try {
+      const connection = await this.#connect(launch, start, settings);
+      return { connection, isContinued: start.type !== 'new' };
+    } catch (thrown) {
+      if (start.type === 'new') throw thrown;
+      // The agent's own session is lost: it starts a new one and receives the conversation with the prompt.
+      const connection = await this.#connect(launch, { type: 'new' }, settings).catch((again: unknown) => {
+        throw new PolypodError('unreachable', messageOf(again), { cause: thrown });
+      });
+      return { connection, isContinued: false };
+    }
+  }
+
+  #startOf(recorded: AgentSessionId | undefined): SessionStart {
+    const { program, podId } = this.#parts;
+    if (recorded === undefined) return { type: 'new' };
+    const { id: sessionId } = recorded;
+    // Two pods must not write to one session of the agent.
+    if (recorded.podId !== podId)
+      return program.capabilities.fork ? { type: 'fork', sessionId } : { type: 'new' };
+    return program.capabilities.resume ? { type: 'resume', sessionId } : { type: 'new' };
+  }
+
+  async #connect(
+    launch: AgentLaunch,
+    start: SessionStart,
+    settings: AgentSettings,
+  ): Promise<AgentConnection> {
+    const { program, cwd, mcpServers } = this.#parts;
+    let isEnded = false;
+    const connection = await program.connect({
+      ...launch,
+      cwd,
+      start,
+      settings,
+      mcpServers: await mcpServers(),
+      services: this.#services(),
+      onEvents: async (events) => this.#listener?.onEvents(events),
+      onEnd: (end) => {
+        isEnded = true;
+        this.#connection = undefined;
+        this.#listener?.onEnd(end);
+      },
+    });
+    if (!isEnded) this.#connection = connection;
+    this.#configured = JSON.stringify(settings);
+    return connection;
+  }
+
+  /** The services of the worker that is current when the agent asks. */
+  #services(): AgentServices {
+    const services = (): AgentServices => {
+      if (this.#listener !== undefined) return this.#listener.services;
+      throw new PolypodError('conflict', 'no run is active');
+    };
+    return {
+      readTextFile: async (path, signal) => services().readTextFile(path, signal),
+      writeTextFile: async (path, content, signal) => services().writeTextFile(path, content, signal),
+      runCommand: async (request, signal) => services().runCommand(request, signal),
+    };
+  }
+}
