@@ -1,5 +1,6 @@
 /** A live agent bound to one session: commands in, numbered events out. */
 export type { Person } from './person.ts';
+export { backendModel, otherBackend, OWN_BACKEND } from './backend-name.ts';
 export type { OfferedModel } from './offered-model.ts';
 export type {
   Agent,

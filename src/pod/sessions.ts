@@ -50,3 +50,4 @@ export async function takeFromTrash(
   ]);
   return moveFromTrash(realFiles, new Layout(directory), session);
 }
+export { backendModel, otherBackend, OWN_BACKEND } from './backend-name.ts';

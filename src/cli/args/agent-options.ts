@@ -14,6 +14,12 @@ import type { Values } from '../options.ts';
 /** Options that describe an agent and its session, shared by all commands that run one. */
 export const AGENT_OPTIONS = {
   name: { type: 'text', short: 'n', value: 'NAME', help: 'the name of the new session' },
+  backend: {
+    type: 'text',
+    short: 'b',
+    value: 'NAME',
+    help: 'the agent that does the work: claude, codex, …; see polypod backends (default: polypod)',
+  },
   ...MODEL,
   mode: {
     type: 'choice',
@@ -70,13 +76,13 @@ export interface AgentRequest {
 
 /** Reads the paths and files that the options name. Rejects if a path does not exist. */
 export async function readAgentRequest(values: AgentValues, context: CommandContext): Promise<AgentRequest> {
-  const { name, model, mode, thinking, system, sandbox, offline } = values;
+  const { name, backend, model, mode, thinking, system, sandbox, offline } = values;
   const { 'mcp-config': mcpConfig, 'no-session': isEphemeral } = values;
   return {
     dataPaths: dataPathsOf(values, context),
     fresh: {
       cwd: await existingDirectory(values.cwd ?? '.'),
-      ...withoutUndefined({ name, model, mode, thinking, appendSystem: system }),
+      ...withoutUndefined({ name, backend, model, mode, thinking, appendSystem: system }),
     },
     offline,
     isEphemeral,
@@ -91,12 +97,18 @@ export async function readAgentRequest(values: AgentValues, context: CommandCont
 
 /** Rejects options that exclude each other; `continuedBy` is the option that continues an earlier session. */
 export function refuseContradictions(
-  values: Pick<AgentValues, 'offline' | 'model' | 'cwd' | 'name' | 'no-session'>,
+  values: Pick<AgentValues, 'offline' | 'backend' | 'model' | 'cwd' | 'name' | 'no-session'>,
   continuedBy: '--resume' | '--continue' | undefined,
 ): void {
-  const { offline, model, cwd, name, 'no-session': isEphemeral } = values;
+  const { offline, backend, model, cwd, name, 'no-session': isEphemeral } = values;
   if (offline && model !== undefined) throw exclusive('--offline', '--model');
+  if (offline && backend !== undefined) throw exclusive('--offline', '--backend');
   if (continuedBy === undefined) return;
+  if (backend !== undefined)
+    throw new PolypodError(
+      'bad-request',
+      `a session keeps its back end: leave out --backend or ${continuedBy}`,
+    );
   if (isEphemeral) throw exclusive(continuedBy, '--no-session');
   if (name !== undefined)
     throw new PolypodError('bad-request', `--name is for a new session: leave out ${continuedBy}`);

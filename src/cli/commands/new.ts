@@ -17,6 +17,12 @@ export const newCommand = runnable({
     name: { type: 'text', short: 'n', value: 'NAME', help: 'the name of the session' },
     cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
     ...MODEL,
+    backend: {
+      type: 'text',
+      short: 'b',
+      value: 'NAME',
+      help: 'the agent that does the work; see polypod backends (default: as configured)',
+    },
     mode: {
       type: 'choice',
       choices: PERMISSION_MODES,
@@ -33,10 +39,10 @@ Examples:
     if (positionals.length > 0)
       throw new PolypodError('bad-request', `new takes no argument: try --name "${positionals.join(' ')}"`);
     const dataPaths = dataPathsOf(values, context);
-    const { name, model, mode } = values;
+    const { name, backend, model, mode } = values;
     const request = {
       cwd: await existingDirectory(values.cwd ?? '.'),
-      ...withoutUndefined({ name, model, mode }),
+      ...withoutUndefined({ name, backend, model, mode }),
     };
     const link = await daemonLink(dataPaths);
     const id =

@@ -1,7 +1,7 @@
 import { arrayOf, stringOf } from '../../base/index.ts';
 import { daemonLink } from '../../daemon/index.ts';
 import { customCommands, findSession, readConfig } from '../../setup/index.ts';
-import { Layout, sessionsIn } from '../../pod/sessions.ts';
+import { backendModel, Layout, otherBackend, OWN_BACKEND, sessionsIn } from '../../pod/sessions.ts';
 import type { CommandContext } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
 import type { AgentRequest } from '../args/agent-options.ts';
@@ -28,24 +28,27 @@ export async function hostInDaemon(
   const daemon = new ControlCalls(first, () => daemonLink(dataPaths));
   const me = { by: currentUserName(context), door: 'control' };
   const reference = offline ? 'sim/offline' : fresh.model;
-  const named = reference === undefined ? {} : { model: reference };
+  const named = { ...(reference && { model: reference }), ...(offline && { backend: OWN_BACKEND }) };
   const sessions = async () => sessionsIn(dataPaths.dataDirectory);
   try {
     const { keys, configuration } = await compareWithDaemon(daemon, dataPaths, context.env);
     const keyNotices = offline ? [] : keys;
-    // An unavailable model is rejected before a session is created.
-    const { notices } = await daemon
-      .call('model', reference === undefined ? {} : { reference })
-      .catch((thrown: unknown) => {
+    // The daemon uses its last valid configuration, even if the file is invalid now.
+    const config = await readConfig(dataPaths).then(
+      (read) => read.config,
+      () => undefined,
+    );
+    const backend = offline ? undefined : otherBackend(fresh.backend ?? config?.backend);
+    const ready = async () =>
+      daemon.call('model', reference === undefined ? {} : { reference }).catch((thrown: unknown) => {
         throw explainRejectedModel(thrown, keyNotices);
       });
+    // An unavailable model is rejected before a session is created. Another agent has its own models.
+    const { notices } = backend === undefined ? await ready() : {};
+    const models = remoteModels(daemon);
     return {
       me,
-      // The daemon uses its last valid configuration, even if the file is invalid now.
-      defaultMode: await readConfig(dataPaths).then(
-        ({ config }) => config.permissions.mode ?? 'workspace-write',
-        () => undefined,
-      ),
+      defaultMode: config && (config.permissions.mode ?? 'workspace-write'),
       survivesExit: true,
       ifLost: {
         giveUpAfterMs: 10 * 60_000,
@@ -76,7 +79,8 @@ export async function hostInDaemon(
           : promptsAmong(await entriesIn(new Layout(dataPaths.dataDirectory).path(row.file)));
       },
       customCommands: (cwd) => customCommands(cwd, dataPaths),
-      ...remoteModels(daemon),
+      ...models,
+      model: async (given) => (backend === undefined ? models.model(given) : backendModel(backend, given)),
       isUp: () => daemon.isUp(),
       close: async () => daemon.close(),
     };

@@ -1,4 +1,5 @@
 import { newSession, removeSession } from '../../daemon/index.ts';
+import { backendModel, OWN_BACKEND } from '../../pod/sessions.ts';
 import { customCommands, findSession } from '../../setup/index.ts';
 import { modelReference } from '../../llm/index.ts';
 import type { CommandContext } from '../command.ts';
@@ -38,11 +39,13 @@ export async function hostInThisProcess(
   );
   try {
     const { host, models, config, warnings, audit } = here;
-    const { model, notices } = await models.choose(undefined, context.signal);
-    for (const text of [...warnings, ...notices]) board.post(text);
+    const backend = offline ? undefined : host.backendFor(fresh.backend);
+    const chosen = backend === undefined ? await models.choose(undefined, context.signal) : undefined;
+    for (const text of [...warnings, ...(chosen?.notices ?? [])]) board.post(text);
     // Not awaited: the agent works without it.
     const published = isEphemeral ? undefined : publishPods({ host, dataPaths, config, models, audit });
-    const named = fresh.model === undefined && !offline ? {} : { model: modelReference(model) };
+    const isNamed = chosen !== undefined && (fresh.model !== undefined || offline);
+    const named = isNamed ? { model: modelReference(chosen.model), backend: OWN_BACKEND } : {};
     return {
       me: { by: currentUserName(context), door: 'cli' },
       defaultMode: config.permissions.mode ?? 'workspace-write',
@@ -62,8 +65,9 @@ export async function hostInThisProcess(
       customCommands: (cwd) => customCommands(cwd, dataPaths),
       models: () => models.list(),
       model: async (reference) => {
-        const chosen = await models.choose(reference);
-        return { provider: chosen.model.account, modelId: chosen.model.id };
+        if (backend !== undefined) return backendModel(backend, reference);
+        const { model } = await models.choose(reference);
+        return { provider: model.account, modelId: model.id };
       },
       accountOf: async ({ provider, modelId }) => (await models.choose(`${provider}/${modelId}`)).llm.account,
       isUp: async () => true,

@@ -41,6 +41,7 @@ const NEW = shape.fields(
   { cwd: directory },
   {
     name: text,
+    backend: text,
     model: text,
     mode: shape.choice(PERMISSION_MODES),
     thinking: shape.choice<ThinkingLevel>(THINKING_LEVELS),

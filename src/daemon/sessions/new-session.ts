@@ -1,5 +1,6 @@
 import type { ThinkingLevel } from '../../llm/index.ts';
-import type { Host } from '../../pod/index.ts';
+import { withoutUndefined } from '../../base/index.ts';
+import { backendModel, type Host, type ModelChoice } from '../../pod/index.ts';
 import type { PermissionMode } from '../../tools/index.ts';
 import type { ModelAccess } from '../../setup/models/index.ts';
 
@@ -7,6 +8,8 @@ import type { ModelAccess } from '../../setup/models/index.ts';
 export interface NewSession {
   readonly cwd: string;
   readonly name?: string;
+  /** The agent that does the work; by default the configured one. */
+  readonly backend?: string;
   /** `provider/id`, an id, or a provider's name. */
   readonly model?: string;
   readonly mode?: PermissionMode;
@@ -20,10 +23,21 @@ export interface NewSession {
 export async function newSession(
   host: Host,
   models: ModelAccess,
-  { cwd, model: reference, ...rest }: NewSession,
+  { cwd, model: reference, backend: wanted, ...rest }: NewSession,
 ): Promise<{ readonly id: string }> {
-  const model = reference === undefined ? undefined : (await models.choose(reference)).model;
-  const chosen = model === undefined ? {} : { model: { provider: model.account, modelId: model.id } };
-  const { id } = await host.create({ cwd, settings: { ...rest, ...chosen } });
+  const backend = host.backendFor(wanted);
+  const model = reference === undefined ? undefined : await modelOf(reference, backend, models);
+  const settings = { ...rest, ...withoutUndefined({ model, backend: backend ?? wanted }) };
+  const { id } = await host.create({ cwd, settings });
   return { id };
+}
+
+async function modelOf(
+  reference: string,
+  backend: string | undefined,
+  models: ModelAccess,
+): Promise<ModelChoice> {
+  if (backend !== undefined) return backendModel(backend, reference);
+  const { account, id } = (await models.choose(reference)).model;
+  return { provider: account, modelId: id };
 }

@@ -134,6 +134,11 @@ export class Host {
     return this.#newSessions.create(newPod);
   }
 
+  /** The back end of a new session; undefined for our own worker. */
+  backendFor(wanted?: string): string | undefined {
+    return this.#newSessions.backendFor(wanted);
+  }
+
   /** Creates a pod that works for another one. Its approvals are also requested from the parent. */
   async spawn(parentId: string, child: SpawnedPod): Promise<Pod> {
     return this.#newSessions.spawn(parentId, child);

@@ -7,6 +7,7 @@ import { noSession, refuseDamaged } from '../repair/index.ts';
 import { FORMAT_VERSION, type Header, type SessionTree } from '../session/index.ts';
 import { writeFork } from './fork-file.ts';
 import type { Fork, NewPod, SpawnedPod } from './host-options.ts';
+import { otherBackend } from '../backend-name.ts';
 import type { SettingsChange } from '../settings.ts';
 import type { PodCache } from './pod-cache.ts';
 import { isSameFile, refuseTakenFile, refuseUnsafeId } from './session-location.ts';
@@ -156,19 +157,21 @@ export class NewSessions {
     return pod;
   }
 
+  /** The back end of a new session; undefined for our own worker. */
+  backendFor(wanted: string | undefined): string | undefined {
+    return otherBackend(wanted ?? this.#parts.defaultBackend());
+  }
+
   /** The settings of a new session. Its back end is chosen here, because it cannot change later. */
   #settings({ settings: given }: NewPod, id: string, isSpawned: boolean): SettingsChange | undefined {
     const settings = typeof given === 'function' ? given(id) : given;
     // The tools of our own agent create children, which have the same tools.
-    const backend = settings?.backend ?? (isSpawned ? undefined : this.#parts.defaultBackend());
-    if (backend === undefined) return settings;
+    const backend = isSpawned ? settings?.backend : this.backendFor(settings?.backend);
+    if (settings === undefined && backend === undefined) return undefined;
     const { backend: _, ...rest } = settings ?? {};
-    return backend === OWN ? settings && rest : { ...rest, backend };
+    return { ...rest, ...withoutUndefined({ backend }) };
   }
 }
-
-/** Our own worker, as the name of a back end. */
-const OWN = 'polypod';
 
 const HOST: Caller = { by: 'host', door: 'process' };
 
