@@ -193,12 +193,14 @@ export class TurnBuilder {
         });
         return;
       case 'compacted':
-        this.#compact(event.summary, event.tokensBefore);
+        if (this.#phase === 'answer') this.#endAnswer();
+        if (this.hasOpenCalls) this.#held.push(event);
+        else this.#compact(event.summary, event.tokensBefore);
         return;
       case 'sent-message':
         if (this.#phase === 'answer') this.#endAnswer();
-        this.#endTurn();
-        this.#addInput(event.content);
+        if (this.hasOpenCalls) this.#held.push(event);
+        else this.#addInput(event.content);
         return;
       case 'turn-end':
         this.#finish(event.outcome);
@@ -340,23 +342,18 @@ export class TurnBuilder {
 
   #finish(outcome: AgentOutcome): void {
     this.#endRetry(outcome.status === 'finished', outcome.status === 'failed' ? outcome.failure : undefined);
-    for (const [callId, { outcome: ended }] of this.#phase === 'calls' ? this.#calls : [])
-      if (ended === undefined) this.#end(callId, 'interrupted', INTERRUPTED);
-    if (outcome.status === 'finished' || outcome.status === 'limited') {
-      if (this.#phase === 'answer') {
-        this.#endAnswer();
-        this.#finish(outcome);
-      }
-      return;
+    const isCut = outcome.status === 'failed' || outcome.status === 'cancelled';
+    // What has waited for the end of the calls may begin the next turn.
+    while (this.#phase !== 'none' && !(isCut && this.#phase === 'answer')) {
+      if (this.#phase === 'answer') this.#endAnswer();
+      for (const callId of this.#calls.keys()) this.#end(callId, 'interrupted', INTERRUPTED);
     }
     if (outcome.status === 'failed') this.#beginAnswer();
-    if (this.#phase === 'answer') this.#breakAnswer(outcome);
+    if (isCut && this.#phase === 'answer') this.#breakAnswer(outcome);
   }
 
   /** The answer was cut off. Its calls were not run. */
-  #breakAnswer(
-    outcome: Extract<AgentOutcome, { readonly status: 'failed' | 'cancelled' | 'finished' }>,
-  ): void {
+  #breakAnswer(outcome: AgentOutcome): void {
     const turn = this.#conversation.turn;
     const usage = this.#usage;
     const cost = this.#cost;
@@ -422,7 +419,6 @@ export class TurnBuilder {
   }
 
   #compact(summary: string, tokensBefore = this.#conversation.contextTokens): void {
-    if (this.#phase === 'answer') this.#endAnswer();
     const replaced = this.#conversation.items.length;
     this.#conversation.replace([summaryItem(summary)], undefined, undefined);
     const tokensAfter = this.#conversation.contextTokens;
