@@ -30,6 +30,7 @@ async function warningsFor(yaml: string, mode: number): Promise<readonly string[
 }
 
 const NOTHING = {
+  backends: new Map(),
   permissions: { rules: [], allowPaths: [], privateHosts: [], passEnv: [] },
   sandbox: {},
   mcpServers: [],
@@ -134,6 +135,23 @@ accounts:
       },
       warnings: [],
     });
+  });
+
+  test('describes other agents', async () => {
+    const { config } = await read(`
+backend: claude
+backends:
+  claude: { command: [/opt/claude, --debug], trust_project: true, probe: false }
+  mine: { command: [mine, acp], env: { MINE: here }, pass_env: [MINE_KEY] }
+`);
+    expect(config.backend).toBe('claude');
+    expect([...config.backends]).toEqual([
+      ['claude', { command: ['/opt/claude', '--debug'], trustProject: true, probe: false }],
+      ['mine', { command: ['mine', 'acp'], env: { MINE: 'here' }, passEnv: ['MINE_KEY'] }],
+    ]);
+    expect((await mistakesIn('backends: { claude: { command: [] } }'))[1]).toContain(
+      'backends.claude.command must name a program',
+    );
   });
 
   test('has accounts that can be used in every example of docs/llm.md', async () => {

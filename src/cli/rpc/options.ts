@@ -3,6 +3,8 @@ import { nearestMatch, PolypodError } from '../../base/index.ts';
 
 /** The command line of `polypod --mode rpc`: the options that hosts of pi and xcsh pass, and our own. */
 export interface RpcOptions {
+  /** The agent that does the work of a new session. */
+  readonly backend?: string;
   readonly provider?: string;
   readonly model?: string;
   readonly thinking?: string;
@@ -78,6 +80,11 @@ const OPTIONS = {
     names: ['--api-key'],
     takes: 'KEY',
     help: "the key of the model's account; other users of this machine can see it: prefer a variable",
+  },
+  backend: {
+    names: ['--backend'],
+    takes: 'NAME',
+    help: 'the agent that does the work of a new session; see polypod backends',
   },
   sessionDir: { names: ['--session-dir'], takes: 'DIR', help: 'the directory for session files' },
   noSession: { names: ['--no-session'], help: 'do not store the session' },
@@ -222,6 +229,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
     throw usage(`--rpc-errors cannot be "${rpcErrors}": the only value is echo`);
   return {
     ...present({
+      backend: last('backend'),
       provider: last('provider'),
       model: last('model'),
       thinking: last('thinking'),

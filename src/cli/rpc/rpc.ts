@@ -20,6 +20,7 @@ import {
 import { openAudit } from '../../daemon/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import type { OfferedModel, Host, HostOptions, ModelChoice } from '../../pod/index.ts';
+import { backendModel, otherBackend, OWN_BACKEND } from '../../pod/sessions.ts';
 import {
   type ModelSelection,
   rpcBeginnings,
@@ -114,14 +115,14 @@ async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<
 
 /** Everything that the daemon needs, without keys: it has its own. */
 async function headerOf(options: RpcOptions, { env }: CommandContext): Promise<LinkHeader> {
-  const { provider, model, thinking, models, resume, fork, isContinued } = options;
+  const { backend, provider, model, thinking, models, resume, fork, isContinued } = options;
   const { hasContextFiles, hasPrompts, hasMcp, hasRules, isAsking, echoErrors } = options;
   const { toolLimit } = await limitsOf(options);
   const { sessions: sessionDirectory } = hostDirectories(env, process.cwd());
   return {
     cwd: process.cwd(),
     by: userIn(env),
-    ...withoutUndefined({ provider, model }),
+    ...withoutUndefined({ backend, provider, model }),
     ...modelFor(options, env),
     ...withoutUndefined({ thinking }),
     models: [...models],
@@ -254,8 +255,13 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
     isLocal: options.isOffline,
     reference: selection.reference,
   });
-  const { model, notices } = await access.choose();
-  for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
+  const backend = otherBackend(options.backend ?? config.backend);
+  const ready = backend === undefined ? await access.choose() : undefined;
+  const model: ModelChoice =
+    ready === undefined
+      ? backendModel(backend ?? OWN_BACKEND, options.model ?? 'default')
+      : { provider: ready.model.account, modelId: ready.model.id };
+  for (const notice of ready?.notices ?? []) stderr.write(`polypod: ${notice}\n`);
   if (options.extensions.length > 0) hideKeys(context, config);
   const audit = options.isEphemeral ? undefined : await openAudit(dataPaths, config.daemon.audit);
   const agents = extended(
@@ -283,7 +289,8 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
   const sessions = await sessionsFor(options, cwd, {
     limits,
     thinking: selection.thinking,
-    model: { provider: model.account, modelId: model.id },
+    backend,
+    model,
     isModelGiven: selection.reference !== undefined,
     hostedModel: hostDirectories(env, cwd).sessions,
   });
@@ -370,6 +377,8 @@ async function openHost(
 
 interface SessionSettings {
   readonly limits: RpcLimits;
+  /** The agent that does the work; undefined for our own worker. */
+  readonly backend: string | undefined;
   readonly model: ModelChoice;
   /** Whether an option names the model. */
   readonly isModelGiven: boolean;
@@ -387,7 +396,7 @@ function refuseNoDirectory(path: string): void {
 async function sessionsFor(
   options: RpcOptions,
   cwd: string,
-  { limits, model, isModelGiven, thinking, hostedModel }: SessionSettings,
+  { limits, backend, model, isModelGiven, thinking, hostedModel }: SessionSettings,
 ): Promise<RpcSessions> {
   const { sessionDir, isEphemeral } = options;
   const { newSettings, settingsFor } = await rpcBeginnings();
@@ -395,6 +404,7 @@ async function sessionsFor(
   if (sessionDir !== undefined && directory !== undefined) refuseNoDirectory(directory);
   const flags = settingsFor({
     ...limits,
+    backend,
     thinking,
     ...(await promptsOf(options)),
     model: isModelGiven ? model : undefined,

@@ -69,6 +69,8 @@ export interface Row {
   readonly spawned?: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** The agent that does the work; absent for our own worker. */
+  readonly backend?: string;
   /** `provider/id`. */
   readonly model?: string;
   readonly state: RowState;
@@ -164,6 +166,7 @@ export const isRow: Check<Row> = record<Row>({
   spawned: optional(flag),
   createdAt: text,
   updatedAt: text,
+  backend: optional(text),
   model: optional(text),
   state: word('idle', 'running', 'waiting', 'paused'),
   archived: flag,

@@ -29,7 +29,7 @@ export function rowOf(
   { file, before, now, updatedAt = now }: Listing,
 ): Row {
   const { settings } = view;
-  const { name, archived, acceptEdits, skipPermissionsUntil, annotations } = settings;
+  const { name, backend, archived, acceptEdits, skipPermissionsUntil, annotations } = settings;
   const parentId = stringOf(header.extras?.parentSessionId);
   const firstPrompt = before?.firstPrompt ?? shortened(view.items.find(isFrom('user')));
   const lastText = shortened(view.items.findLast(isFrom('assistant'))) ?? before?.lastText;
@@ -49,7 +49,7 @@ export function rowOf(
     ...approvalRows(view.approvals, before?.settled),
     queued: view.queue.length,
     tasks: tasksOf(view, before, now),
-    ...withoutUndefined({ name, title }),
+    ...withoutUndefined({ name, title, backend }),
     ...(parentId === '' ? {} : { parentId }),
     ...(header.extras?.spawned === true && { spawned: true }),
     ...(model === undefined ? {} : { model: `${model.provider}/${model.modelId}` }),

@@ -1,5 +1,6 @@
 import { withoutUndefined } from '../../base/index.ts';
 import {
+  backendModel,
   PERMISSION_MODES,
   type PermissionMode,
   type Limit,
@@ -30,6 +31,7 @@ export async function permit(
   context: WireContext,
   key: KeyRecord,
   settings: PermitSettings,
+  backend?: string,
 ): Promise<Permit> {
   const { workingDirectory, allowedPaths = [], maxTurns, budget } = context;
   const directories = key.limits?.directories ?? settings.directories ?? [settings.cwd];
@@ -41,7 +43,10 @@ export async function permit(
   const paths: string[] = [];
   for (const [index, path] of allowedPaths.entries())
     paths.push(await permittedPath(`context.allowedPaths.${index}`, path, directories));
-  const model = await permittedModel(context.model, key, settings);
+  const model =
+    backend === undefined
+      ? await permittedModel(context.model, key, settings)
+      : permittedBackendModel(backend, context.model, key);
   const limit = limitOf(key);
   return {
     cwd,
@@ -134,6 +139,20 @@ async function permittedModel(
   const choice = await settings.modelNamed(reference);
   if (choice === undefined) throw wrongField('context.model', 'is not a model of this agent');
   return choice;
+}
+
+/** The model of another agent, by the agent's own name. A key with a list of models names it as `claude/sonnet`. */
+function permittedBackendModel(
+  backend: string,
+  reference: string | undefined,
+  { limits }: KeyRecord,
+): Overrides['model'] {
+  const allowed = limits?.models;
+  const wanted = reference ?? allowed?.find((model) => model.startsWith(`${backend}/`));
+  if (allowed === undefined && wanted === undefined) return undefined;
+  const choice = backendModel(backend, wanted ?? 'default');
+  if (allowed?.includes(`${choice.provider}/${choice.modelId}`) !== false) return choice;
+  throw notForKey('context.model', `this key may use ${allowed.join(', ')}`);
 }
 
 /** A key with a list of models never falls back to another model. */

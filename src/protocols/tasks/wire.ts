@@ -67,6 +67,13 @@ const WireContext = Type.Object(
         maximum: Number.MAX_SAFE_INTEGER,
       }),
     ),
+    /** For a new session. */
+    backend: Type.Optional(
+      Type.String({
+        description: 'The agent that does the work of a new session; by default the configured one.',
+        pattern: '^[\\w-]{1,64}$',
+      }),
+    ),
     /** In USD. */
     budget: Type.Optional(Type.Number({ description: 'An amount of 0 or more, in USD.', minimum: 0 })),
   },

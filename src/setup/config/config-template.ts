@@ -10,6 +10,18 @@ version: 1
 # The model, as account/id. Without it, Polypod selects the first available provider.
 #model: anthropic/claude-sonnet-4-5
 
+# The agent that does the work of new sessions: polypod, or another program (docs/backends.md, polypod backends).
+#backend: polypod
+#backends:                                # how other agents are started (examples)
+#  claude:
+#    command: [/opt/claude/bin/claude]    # default: the program of this name on PATH
+#    trust_project: false                 # true: its configuration in the project applies (hooks, servers, permissions)
+#  my-agent:                              # any program that speaks the Agent Client Protocol on stdin and stdout
+#    command: [my-agent, --acp]
+#    env: { MY_AGENT_HOME: /srv/my-agent }   # variables that are set for it
+#    pass_env: [MY_AGENT_KEY]             # variables that it receives although they may hold secrets
+#    probe: true                          # false: do not check before the first use that it asks for approval
+
 # Titles of sessions without a name, and how chat and run notify you (docs/chat.md).
 #titles: model                            # model: written by a small model; prompt: the first prompt; off: none
 #title_model: anthropic/claude-haiku-4-5  # an example; default: a small model of the session's account, if one is known

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ellipsize, type JsonObject, PolypodError, withoutUndefined } from '../../../base/index.ts';
 import {
+  backendModel,
   endRun,
   type Pod,
   type PodSettings,
@@ -49,14 +50,15 @@ export class Launcher {
     const timeoutMs = params.count('dangerously_skip_permissions_timeout');
     const verbose = params.flag('verbose') ?? false;
     const cwd = directoryIn(params, this.#settings);
-    const model = await this.#model(params.text('model'));
+    const backend = this.#settings.host.backendFor(params.text('backend'));
+    const model = await this.#model(params.text('model'), backend);
     const notes: Notes = { ...notesOf(request), ...(verbose && { verbose }) };
     const settings = checked({
       ...settingsOf(request),
       rules: [...toolRules(request)],
       fallbackRules: [...ASK_BEFORE_EDITS],
       toolLimit: toolLimitWith(undefined, {}, request),
-      ...withoutUndefined({ model }),
+      ...withoutUndefined({ model, backend }),
       ...(skips && skipFor(timeoutMs, this.#now())),
       ...titleSettings(title ?? '', annotated(undefined, notes)),
     });
@@ -144,8 +146,9 @@ export class Launcher {
   }
 
   /** As in the original protocol, an unknown model is not an error: the session shows which model answers. */
-  async #model(word: string | undefined) {
+  async #model(word: string | undefined, backend: string | undefined) {
     if (word === undefined) return undefined;
+    if (backend !== undefined) return backendModel(backend, word);
     const model = await this.#settings.modelNamed(word).catch(() => undefined);
     if (model === undefined) this.#settings.log.warn('a client requested an unknown model', { model: word });
     return model;

@@ -11,6 +11,8 @@ const HEADER = fields(
     by: text(),
   },
   {
+    /** The agent that does the work of a new session. */
+    backend: text(),
     provider: text(),
     model: text(),
     thinking: anyText,

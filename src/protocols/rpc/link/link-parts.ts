@@ -1,4 +1,4 @@
-import type { OfferedModel, Host, ToolLimit } from '../../../pod/index.ts';
+import { backendModel, type OfferedModel, type Host, type ToolLimit } from '../../../pod/index.ts';
 import type { Inventory } from '../../inventory.ts';
 import { choiceOf, firstPod, newSettings, settingsFor } from '../sessions/first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
@@ -32,7 +32,9 @@ export async function linkParts(
   if (header.provider !== undefined) inventory.refuseUnknownProvider(header.provider);
   const scope = models.length === 0 ? NO_SCOPE : modelScope(await inventory.models(), models);
   const { reference, thinking } = selectionFor(header, scope);
-  const chosen = reference === undefined ? undefined : await inventory.model(reference);
+  const backend = host.backendFor(header.backend);
+  const chosen =
+    reference === undefined || backend !== undefined ? undefined : await inventory.model(reference);
   const limits: RpcLimits = {
     toolLimit: hasMcp ? header.toolLimit : withoutMcp(header.toolLimit),
     contextFiles: hasContextFiles ? undefined : false,
@@ -42,10 +44,17 @@ export async function linkParts(
     system,
     appendSystem,
     thinking,
-    model: chosen && choiceOf(chosen.model),
+    backend,
+    model:
+      backend !== undefined && reference !== undefined
+        ? backendModel(backend, reference)
+        : chosen && choiceOf(chosen.model),
     ...limits,
   });
-  const model = choiceOf((chosen ?? (await inventory.model())).model);
+  const model =
+    backend === undefined
+      ? choiceOf((chosen ?? (await inventory.model())).model)
+      : backendModel(backend, 'default');
   const sessions = {
     cwd,
     inMemory: false,

@@ -60,11 +60,12 @@ function isPath(word: string): boolean {
 
 type RequestedSettings = Pick<
   SettingsChange,
-  'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
+  'backend' | 'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
 >;
 
 /** The session settings of the command line; undefined if there are none. */
 export function settingsFor({
+  backend,
   model,
   thinking,
   system,
@@ -75,7 +76,7 @@ export function settingsFor({
   | SettingsChange
   | undefined {
   const settings = {
-    ...withoutUndefined({ model, thinking, system, appendSystem, toolLimit, contextFiles }),
+    ...withoutUndefined({ backend, model, thinking, system, appendSystem, toolLimit, contextFiles }),
   };
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
@@ -92,5 +93,6 @@ export function newSettings(
   flags: SettingsChange | undefined,
   model: ModelChoice,
 ): SettingsChange | undefined {
-  return flags?.model === undefined && model.provider !== 'sim' ? { ...flags, model } : flags;
+  const isOpen = flags?.model === undefined && flags?.backend === undefined;
+  return isOpen && model.provider !== 'sim' ? { ...flags, model } : flags;
 }

@@ -57,11 +57,12 @@ export class OwnedSessions {
   }
 
   /** Returns the pod for a name and creates it for a new name. The id of a pod that the key may not use is not a valid name. */
-  async getOrCreate(key: KeyRecord, sessionId: string, cwd: string): Promise<Pod> {
+  async getOrCreate(key: KeyRecord, sessionId: string, cwd: string, backend?: string): Promise<Pod> {
     const row = this.find(key, sessionId);
     if (row !== undefined) return this.#host.pod(row.id);
     if (this.#host.sessions.get(sessionId) !== undefined) throw unknown(`session ${sessionId}`);
-    return this.#host.create({ cwd, key: nameOf(key.owner, sessionId) });
+    const settings = backend === undefined ? {} : { settings: { backend } };
+    return this.#host.create({ cwd, key: nameOf(key.owner, sessionId), ...settings });
   }
 
   async list(key: KeyRecord): Promise<readonly Row[]> {

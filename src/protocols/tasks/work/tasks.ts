@@ -6,7 +6,16 @@ import {
   withoutUndefined,
 } from '../../../base/index.ts';
 import { coordinatorSystem, type Delegations } from '../../../delegation/index.ts';
-import type { Caller, Host, Overrides, Receipt, Row, TaskHistory, TaskRow } from '../../../pod/index.ts';
+import {
+  type Caller,
+  type Host,
+  OWN_BACKEND,
+  type Overrides,
+  type Receipt,
+  type Row,
+  type TaskHistory,
+  type TaskRow,
+} from '../../../pod/index.ts';
 import { httpRefusal } from '../../../wire/index.ts';
 import { drainingError, unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
@@ -90,15 +99,18 @@ export class Tasks {
 
   async #submit(key: KeyRecord, request: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
     if (this.#settings.isDraining?.() === true) throw drainingError();
-    const { cwd, overrides } = await permit(request.context ?? {}, key, this.#settings);
+    const known = this.#sessions.find(key, request.sessionId);
+    const { backend: wanted } = request.context ?? {};
+    const backend = await this.#backendOf(known, wanted);
+    const { cwd, overrides } = await permit(request.context ?? {}, key, this.#settings, backend);
     const work = this.#workFor(request, overrides);
     // A rejected task creates no session.
     if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: request.taskType }, work);
-    const known = this.#sessions.find(key, request.sessionId);
     const pod = await this.#sessions.getOrCreate(
       key,
       request.sessionId,
       cwd ?? (known === undefined ? await defaultDirectory(key, this.#settings) : known.cwd),
+      wanted,
     );
     const row = this.#host.sessions.get(pod.id);
     // Also checks a session that a concurrent request has just created under the same name.
@@ -261,6 +273,19 @@ export class Tasks {
       pending: this.#sessions.pending - others.filter(({ state }) => state === 'pending').length,
       current: current?.taskId,
     };
+  }
+
+  /** The agent that does the work of a session; undefined for our own worker. */
+  async #backendOf(known: Row | undefined, wanted: string | undefined): Promise<string | undefined> {
+    if (known === undefined) return this.#host.backendFor(wanted);
+    const { backend } = known;
+    if (wanted === undefined || wanted === (backend ?? OWN_BACKEND)) return backend;
+    throw httpRefusal(
+      409,
+      'other_backend',
+      `the agent of the session is ${backend ?? OWN_BACKEND}: leave context.backend out, or use another session`,
+      { details: { field: 'context.backend' } },
+    );
   }
 
   /** The prompt and overrides of the run, or the reason for a rejection. */
