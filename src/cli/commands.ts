@@ -26,6 +26,10 @@ export const COMMANDS: CommandTable = {
     summary: 'Serve an editor that speaks the Agent Client Protocol, on stdin and stdout.',
     load: async () => (await import('./commands/acp.ts')).acp,
   },
+  backends: {
+    summary: 'List the agents that can do the work of a session.',
+    load: async () => (await import('./commands/backends.ts')).backends,
+  },
   serve: {
     summary: 'Start the daemon, which hosts agents.',
     load: async () => (await import('./commands/serve.ts')).serve,

@@ -17,6 +17,7 @@ import type { AccountTrial, TrialOptions } from './models/try-account.ts';
 import type * as accountFileModule from './config/account-file.ts';
 import type * as keyStoreModule from './config/key-store.ts';
 import type * as commandSafetyModule from './agents/command-safety.ts';
+import type * as inspectBackendsModule from './agents/inspect-backends.ts';
 import type * as webToolsModule from './agents/web-tools.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import type { CustomCommand } from './project/index.ts';
@@ -35,6 +36,7 @@ export {
   namesIn,
 } from './paths/index.ts';
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
+export type { InspectedBackend } from './agents/inspect-backends.ts';
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';
 export type { CustomCommand } from './project/index.ts';
 export { type SessionRef, findSession, shortIds } from './find-session.ts';
@@ -180,6 +182,11 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
 /** How agents' commands are isolated and limited on this machine. */
 export async function loadCommandSafety(): Promise<typeof commandSafetyModule> {
   return import('./agents/command-safety.ts');
+}
+
+/** Loads what describes other agents that can do the work of a session. */
+export async function loadBackends(): Promise<typeof inspectBackendsModule> {
+  return import('./agents/inspect-backends.ts');
 }
 
 /** Loads the tools that use the network. */

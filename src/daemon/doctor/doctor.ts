@@ -7,6 +7,7 @@ import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 import { damagedSessions } from './check-sessions.ts';
 import type { Finding } from './finding.ts';
+import { checkBackends } from './check-backends.ts';
 import { checkGoogleCloud } from './check-google-cloud.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { checkWebSearch } from './check-web-search.ts';
@@ -38,6 +39,7 @@ export async function examine({ env, dataPaths }: DoctorOptions): Promise<readon
     ...keys(env, config, dataPaths),
     ...(await checkGoogleCloud(env, config)),
     ...(await checkWebSearch(env, config)),
+    ...(await checkBackends(env, config, dataPaths)),
     ...dataDirectory(dataPaths),
     ...(await sockets(dataPaths)),
     ...locks(dataPaths),
