@@ -41,7 +41,10 @@ export { builtinTools } from './builtin-tools.ts';
 export type { FileVersion, FileWrite, RecordFileWrite } from './file-version.ts';
 export { changeFile, currentVersion, removeIfEmpty } from './files/restore-file.ts';
 export { classifyContent } from './files/file-content.ts';
+export { applyEdits } from './text/edit-text.ts';
 export { createDiff } from './text/diff.ts';
+export { diffDetails } from './text/diff-details.ts';
+export { formatCount, oneLine } from './text/shorten.ts';
 export { type CommandEntry, CommandLedger, type CommandRecord } from './process/command-ledger.ts';
 export {
   type CommandLimiter,
