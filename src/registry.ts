@@ -3,6 +3,7 @@ import { PolypodError } from './base/index.ts';
 import { anthropic } from './llm/anthropic/index.ts';
 import { bedrock } from './llm/bedrock/index.ts';
 import { gemini } from './llm/gemini/index.ts';
+import { claude } from './backends/claude/index.ts';
 import type { AgentProgram } from './backends/index.ts';
 import type { Provider } from './llm/index.ts';
 import { ollama } from './llm/ollama/index.ts';
@@ -29,7 +30,7 @@ export { podDoor };
 export type KnownDoor = (typeof doors)[number];
 
 /** Other agents that can do the work of a session. Their code is loaded with the first session. */
-export const backends: readonly AgentProgram[] = [];
+export const backends: readonly AgentProgram[] = [claude];
 
 /** A known back end, or any program that speaks ACP; undefined if the name is unknown and no command is given. */
 export function backendProgram(

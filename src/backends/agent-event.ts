@@ -11,7 +11,7 @@ export type AgentEvent =
   | { readonly type: 'session'; readonly sessionId: string; readonly model?: string }
   | { readonly type: 'text' | 'thinking'; readonly text: string }
   /**
-   * The model's answer is complete: the calls in it follow. An agent whose protocol does not report the end of an answer omits it;
+   * The model's answer is complete. Its calls are reported before this event, or directly behind it. An agent whose protocol does not report the end of an answer omits it;
    * then the answer ends with the start of its first call, or with the turn.
    */
   | { readonly type: 'answer-end'; readonly stopReason?: StopReason }

@@ -19,12 +19,15 @@ export class CurrentTurn {
   isPaused = false;
   /** The agent did not end its turn: its program must be ended. */
   isLost = false;
+  /** The program ended before it reported anything of this turn: it may have ended before the prompt arrived. */
+  isUnheard = false;
   /** The limit of the run that ended the turn. */
   limit: RunOutcome | undefined;
   #resolve: (outcome: AgentOutcome) => void = () => {};
   #parts: TurnParts | undefined;
   #isCancelled = false;
   #isIgnored = false;
+  #hasEvents = false;
   #lastEvent = performance.now();
   #grace: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -42,7 +45,7 @@ export class CurrentTurn {
   /** The prompt has been sent. */
   begin(parts: TurnParts): void {
     this.#parts = parts;
-    this.touch();
+    this.#lastEvent = performance.now();
     this.#watch();
     if (this.#isCancelled) this.#cancelAgent();
   }
@@ -51,6 +54,12 @@ export class CurrentTurn {
     if (this.#isIgnored) return;
     // A program that ends because of the cancellation has not failed.
     this.#resolve(this.#isCancelled && outcome.status === 'failed' ? { status: 'cancelled' } : outcome);
+  }
+
+  /** The program has ended. */
+  endWithProgram(outcome: AgentOutcome): void {
+    this.isUnheard = !this.#hasEvents && !this.#isCancelled;
+    this.end(outcome);
   }
 
   cancel(): void {
@@ -79,6 +88,7 @@ export class CurrentTurn {
 
   /** The agent has reported something. */
   touch(): void {
+    this.#hasEvents = true;
     this.#lastEvent = performance.now();
   }
 
@@ -101,7 +111,7 @@ export class CurrentTurn {
     const left = this.#lastEvent + idleMs - performance.now();
     this.#idle = setTimeout(
       () => {
-        if (isBusy()) this.touch();
+        if (isBusy()) this.#lastEvent = performance.now();
         if (performance.now() - this.#lastEvent < idleMs) {
           this.#watch();
           return;

@@ -73,7 +73,7 @@ export class ForeignWorker implements Backend {
     this.inbox = new SteeringInbox(() => this.#steer());
     this.#listener = {
       onEvents: (events) => this.#receive(events),
-      onEnd: (end) => this.#turn?.end(this.#endedOutcome(end)),
+      onEnd: (end) => this.#turn?.endWithProgram(this.#endedOutcome(end)),
       services: agentServices({
         ...options,
         isGranted: (tool, subject) => this.#granted.has(`${tool} ${subject}`),
@@ -228,7 +228,12 @@ export class ForeignWorker implements Backend {
     }
   }
 
-  async #runTurn(input: AgentInput, before: readonly Item[], signal: AbortSignal): Promise<RunOutcome> {
+  async #runTurn(
+    input: AgentInput,
+    before: readonly Item[],
+    signal: AbortSignal,
+    isRepeated = false,
+  ): Promise<RunOutcome> {
     if (signal.aborted) return { status: 'cancelled' };
     const turn = new CurrentTurn();
     this.#turn = turn;
@@ -238,9 +243,7 @@ export class ForeignWorker implements Backend {
       const opened = await Promise.race([this.#open(), turn.ended]);
       if ('status' in opened) return this.#outcomeOf(turn, opened);
       const { connection, isContinued } = opened;
-      const notes = this.#notes;
-      this.#notes = [];
-      const prompt = [...notes, ...input];
+      const prompt = [...this.#notes, ...input];
       connection.prompt(isContinued ? prompt : withConversation(before, prompt));
       turn.begin({
         connection,
@@ -250,7 +253,10 @@ export class ForeignWorker implements Backend {
       });
       this.#steer();
       const outcome = await turn.ended;
+      if (!turn.isUnheard) this.#notes = [];
       if (turn.isLost) await this.#session.end();
+      // The program had ended meanwhile, and is started again.
+      if (turn.isUnheard && !isRepeated) return await this.#runTurn(input, before, signal, true);
       return this.#outcomeOf(turn, outcome);
     } catch (thrown) {
       return this.#outcomeOf(turn, failed(messageOf(thrown)));
@@ -450,9 +456,12 @@ export class ForeignWorker implements Backend {
   }
 }
 
-/** Calls that arrive together with the first question about one of them are parts of the same answer. */
+/**
+ * Calls that arrive together with the first question about one of them, or directly behind the end of the answer, are parts of
+ * that answer.
+ */
 function callsFirst(events: readonly AgentEvent[]): readonly AgentEvent[] {
-  const first = events.findIndex(({ type }) => type === 'permission' || type === 'call-start');
+  const first = events.findIndex(({ type }) => JOINED.has(type) && type !== 'call');
   if (first < 0) return events;
   let last = first;
   while (JOINED.has(events[last + 1]?.type ?? '')) last += 1;
@@ -466,7 +475,7 @@ function callsFirst(events: readonly AgentEvent[]): readonly AgentEvent[] {
   return [...events.slice(0, first), ...calls, ...others, ...callsFirst(events.slice(last + 1))];
 }
 
-const JOINED = new Set<string>(['call', 'call-start', 'permission']);
+const JOINED = new Set<string>(['answer-end', 'call', 'call-start', 'permission']);
 
 /** What an approved call may do through our services. */
 function grantsOf({ access }: AgentCall): readonly string[] {

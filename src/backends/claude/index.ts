@@ -13,6 +13,7 @@ export const claude: AgentProgram = {
     compact: true,
     model: true,
     images: true,
+    totalCost: true,
   },
   command: ['claude'],
   install: 'npm install -g @anthropic-ai/claude-code',

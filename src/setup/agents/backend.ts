@@ -129,10 +129,11 @@ export function withBackend(agent: Agent, backend: AgentBackend): Agent {
       `${title} has its own models: name one as ${name}/MODEL, or ${name}/default for its own choice`,
     );
   };
-  return Object.defineProperties(
-    { ...agent },
+  const { defaultModel: _, ...own } = Object.getOwnPropertyDescriptors(agent);
+  const changed = Object.defineProperties(
+    {},
     {
-      ...Object.getOwnPropertyDescriptors(agent),
+      ...own,
       backend: { value: backend },
       defaultModel: { value: { provider: name, modelId: 'default' } },
       model: { value: model },
@@ -141,6 +142,9 @@ export function withBackend(agent: Agent, backend: AgentBackend): Agent {
       close: { value: async () => void (await Promise.all([backend.close(), agent.close()])) },
     },
   );
+  // The descriptors are those of an agent, whose properties must not be read here: some of them need a model.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return changed as Agent;
 }
 
 function agentModel({ name, title, capabilities }: AgentBackend, id: string): Model {
