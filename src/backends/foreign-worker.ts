@@ -293,8 +293,7 @@ export class ForeignWorker implements Backend {
   async #receive(events: readonly AgentEvent[]): Promise<void> {
     this.#turn?.touch();
     const out: RunEvent[] = [];
-    const ordered = callsFirst(events);
-    for (const event of ordered) {
+    for (const event of callsFirst(joinedTexts(events))) {
       switch (event.type) {
         case 'session':
           this.#recordSession(event.sessionId);
@@ -454,6 +453,24 @@ export class ForeignWorker implements Backend {
   #emitAll(events: readonly RunEvent[]): void {
     if (events.length > 0) this.#options.emit(events);
   }
+}
+
+/** Text that arrived together is one delta: clients receive it at the same time, and every event has its costs. */
+function joinedTexts(events: readonly AgentEvent[]): readonly AgentEvent[] {
+  if (events.length < 2) return events;
+  const joined: AgentEvent[] = [];
+  let pieces: string[] = [];
+  for (const [index, event] of events.entries()) {
+    if (event.type !== 'text' && event.type !== 'thinking') {
+      joined.push(event);
+      continue;
+    }
+    pieces.push(event.text);
+    if (events[index + 1]?.type === event.type) continue;
+    joined.push({ type: event.type, text: pieces.join('') });
+    pieces = [];
+  }
+  return joined;
 }
 
 /**
