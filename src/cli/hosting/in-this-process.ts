@@ -37,11 +37,12 @@ export async function hostInThisProcess(
     context,
   );
   try {
-    const { host, models, config, warnings, audit } = here;
+    const { host, setup, warnings, audit } = here;
+    const { config, models } = setup;
     const { model, notices } = await models.choose(undefined, context.signal);
     for (const text of [...warnings, ...notices]) board.post(text);
     // Not awaited: the agent works without it.
-    const published = isEphemeral ? undefined : publishPods({ host, dataPaths, config, models, audit });
+    const published = isEphemeral ? undefined : publishPods({ host, dataPaths, setup, audit });
     const named = fresh.model === undefined && !offline ? {} : { model: modelReference(model) };
     return {
       me: { by: currentUserName(context), door: 'cli' },

@@ -304,7 +304,12 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
       // After the first commands of the client, which need not wait for it.
       if (!options.isEphemeral)
         later = setTimeout(() => {
-          published = publish({ host, dataPaths, config, models: access, audit: audit?.record });
+          published = publish({
+            host,
+            dataPaths,
+            setup: { config, models: access },
+            audit: audit?.record,
+          });
         }, PUBLISH_AFTER_MS);
       return pod;
     },

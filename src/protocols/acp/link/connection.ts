@@ -11,7 +11,7 @@ import {
 import { DEFAULT_THINKING } from '../encode/options.ts';
 import { textOf } from '../encode/session-updates.ts';
 import type { Content } from '../encode/tool-call.ts';
-import { authRequired, invalidParam, invalidRequest, rpcErrorOf, unknownSession } from '../errors.ts';
+import { invalidParam, invalidRequest, isAuthRequired, rpcErrorOf, unknownSession } from '../errors.ts';
 import type { AcpParts } from '../parts.ts';
 import { promptContent } from '../prompt-content.ts';
 import { AcpSession, type Beginning } from '../sessions/acp-session.ts';
@@ -46,6 +46,8 @@ export class Connection {
   readonly #parts: AcpParts;
   readonly #sessions = new Map<string, AcpSession>();
   #capabilities: ClientCapabilities | undefined;
+  /** A prompt has failed because of its account. The next request reads the configuration again. */
+  #isAccountRejected = false;
 
   readonly #methods: Readonly<Record<string, Method>> = {
     initialize: (params) => this.#initialize(params),
@@ -111,11 +113,12 @@ export class Connection {
     };
   }
 
-  /** There is nothing to sign in to: an account is ready once it is configured. */
+  /** There is nothing to sign in to: an account is ready once it is configured, by the set-up in a terminal for example. */
   async #authenticate(params: JsonObject): Promise<object> {
     const methodId = textParam(params, 'methodId');
     if (methodId !== SETUP_METHOD) throw invalidParam('methodId', `must be ${SETUP_METHOD}`);
-    await this.#requireModel();
+    await this.#reload();
+    await this.#parts.requireModel();
     return {};
   }
 
@@ -256,20 +259,27 @@ export class Connection {
     const session = this.#session(params);
     const content = promptContent(params.prompt);
     const text = textOf(content);
-    if (/^\/compact(?:\s|$)/.test(text))
-      return this.#compact(session, text.slice('/compact'.length).trim(), signal);
-    const end = await session.prompt(() => this.#expanded(session.cwd, content, text), signal);
-    return { stopReason: stopReasonOf(end) };
+    try {
+      if (/^\/compact(?:\s|$)/.test(text))
+        return await this.#compact(session, text.slice('/compact'.length).trim(), signal);
+      const end = await session.prompt(() => this.#expanded(session.cwd, content, text), signal);
+      return { stopReason: stopReasonOf(end) };
+    } catch (thrown) {
+      this.#isAccountRejected ||= isAuthRequired(asPolypodError(thrown));
+      throw thrown;
+    }
   }
 
-  /** The content of a prompt. A slash command becomes the prompt of its file. */
+  /** Prepares the content of a prompt. A slash command becomes the prompt of its file. */
   async #expanded(cwd: string, content: Content, text: string): Promise<Content> {
+    if (this.#isAccountRejected) await this.#reload();
     const expanded = text.startsWith('/') ? await this.#parts.expand(cwd, text) : undefined;
     if (expanded === undefined) return content;
     return [{ type: 'text', text: expanded }, ...content.filter(({ type }) => type === 'image')];
   }
 
   async #compact(session: AcpSession, instructions: string, signal: AbortSignal): Promise<object> {
+    if (this.#isAccountRejected) await this.#reload();
     const end = await session.compact(instructions, signal);
     if (end?.status === 'failed') throw runFailed(end.failure);
     // Editors that do not know compactions show nothing else of it.
@@ -280,12 +290,21 @@ export class Connection {
     return { stopReason: (isOver ? 'cancelled' : 'end_turn') satisfies StopReason };
   }
 
+  /** Editors whose terminal ran the set-up send no `authenticate`, so the configuration may be older than the account. */
   async #requireModel(): Promise<void> {
+    if (this.#isAccountRejected) await this.#reload();
     try {
-      await this.#parts.defaultModel();
+      await this.#parts.requireModel();
     } catch (thrown) {
-      throw authRequired(asPolypodError(thrown).message);
+      if (!isAuthRequired(asPolypodError(thrown))) throw thrown;
+      await this.#reload();
+      await this.#parts.requireModel();
     }
+  }
+
+  async #reload(): Promise<void> {
+    await this.#parts.reload();
+    this.#isAccountRejected = false;
   }
 
   #add(pod: Pod, cwd: string): AcpSession {

@@ -365,7 +365,7 @@ export class AcpSession {
   }
 
   #shownIn({ settings, model }: Pick<Snapshot, 'settings' | 'model'>): ShownSettings {
-    return { mode: settings.mode ?? this.#parts.parts.mode, model, thinking: settings.thinking };
+    return { mode: settings.mode ?? this.#parts.parts.mode(), model, thinking: settings.thinking };
   }
 
   #newProjection(): SessionProjection {
