@@ -226,7 +226,7 @@ export class AcpSession {
     this.#cost = snapshot.stats.totals.cost;
     if (beginning === 'history') await this.#replay(snapshot);
     this.#sendProgress(snapshot, beginning);
-    for (const approval of snapshot.approvals) this.#permissions.ask(approval);
+    await Promise.all(snapshot.approvals.map((approval) => this.#permissions.ask(approval)));
     this.#permissions.keep(snapshot.approvals);
     this.#prompts.rejoin(snapshot);
   }
@@ -273,14 +273,14 @@ export class AcpSession {
     }
   }
 
-  #forward(events: readonly PodEvent[]): void {
+  async #forward(events: readonly PodEvent[]): Promise<void> {
     let start = 0;
     for (const [index, event] of events.entries()) {
       if (event.type !== 'approval-request' && event.type !== 'approval-response') continue;
       // The request follows what was published before it, and is withdrawn before its call ends.
       this.#sendNumbered(this.#projection.project(events.slice(start, index)));
       start = index;
-      if (event.type === 'approval-request') this.#permissions.ask(event.approval, event.seq);
+      if (event.type === 'approval-request') await this.#permissions.ask(event.approval, event.seq);
       else this.#permissions.settled(event.approvalId);
     }
     this.#sendNumbered(this.#projection.project(events.slice(start)));
