@@ -101,6 +101,7 @@ export {
   type ClientTool,
   DEFAULT_SETTINGS,
   type PodSettings,
+  type ServerValues,
   type SettingsChange,
   TOOL_NAME,
 } from './settings.ts';

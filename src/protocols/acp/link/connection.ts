@@ -29,6 +29,7 @@ import {
   directoriesParam,
   directoryParam,
   existingDirectoryParam,
+  type NamedServers,
   readCapabilities,
   serversParam,
   textParam,
@@ -124,15 +125,17 @@ export class Connection {
 
   async #new(params: JsonObject): Promise<object> {
     const cwd = await existingDirectoryParam(params);
-    const [paths, mcpConfig] = [directoriesParam(params), serversParam(params)];
+    const [paths, servers] = [directoriesParam(params), serversParam(params)];
     await this.#requireModel();
     const settings: SettingsChange = {
       autoTitle: true,
       ...this.#parts.settings,
       ...(paths.length > 0 && { paths: [...paths] }),
-      ...(mcpConfig && { mcpConfig }),
+      ...(servers?.settings && { editorServers: servers.settings }),
     };
-    const pod = await this.#parts.host.create({ cwd, settings, lazy: true });
+    const { host } = this.#parts;
+    const pod = await host.create({ cwd, settings, lazy: true });
+    if (servers !== undefined) host.editorServerValues.set(pod.id, servers.values);
     const session = this.#add(pod, cwd);
     const options = await session.options();
     // Zed drops updates of a session whose id it has not received yet.
@@ -148,21 +151,31 @@ export class Connection {
   async #open(params: JsonObject, beginning: Beginning): Promise<object> {
     const sessionId = textParam(params, 'sessionId');
     const cwd = directoryParam(params);
-    const [paths, mcpConfig] = [directoriesParam(params), serversParam(params)];
+    const [paths, servers] = [directoriesParam(params), serversParam(params)];
     const row = await this.#row(sessionId);
     if (resolve(row.cwd) !== cwd)
       throw invalidParam('cwd', `must be ${row.cwd}, the directory of the session`);
     await this.#sessions.get(sessionId)?.close('leave');
-    const session = this.#add(this.#parts.host.pod(sessionId), cwd);
-    if (paths.length > 0 || mcpConfig !== undefined)
-      await session.handle({
-        type: 'configure',
-        set: { ...(paths.length > 0 && { paths: [...paths] }), ...(mcpConfig && { mcpConfig }) },
-      });
+    const pod = this.#parts.host.pod(sessionId);
+    const session = this.#add(pod, cwd);
+    if (paths.length > 0) await session.handle({ type: 'configure', set: { paths: [...paths] } });
+    if (servers !== undefined) await this.#nameServers(session, pod, servers);
     await session.open(beginning);
     const options = await session.options();
     setImmediate(() => void session.sendCommands().catch(() => {}));
     return options;
+  }
+
+  /** The request names all MCP servers of the editor: others that it named before are disconnected. */
+  async #nameServers(session: AcpSession, pod: Pod, { settings, values }: NamedServers): Promise<void> {
+    this.#parts.host.editorServerValues.set(pod.id, values);
+    const { editorServers } = (await pod.snapshot()).settings;
+    if (JSON.stringify(editorServers) === JSON.stringify(settings)) return;
+    await session.handle(
+      settings === undefined
+        ? { type: 'configure', clear: ['editorServers'] }
+        : { type: 'configure', set: { editorServers: settings } },
+    );
   }
 
   async #list(params: JsonObject): Promise<object> {
