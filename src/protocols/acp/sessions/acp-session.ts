@@ -6,7 +6,7 @@ import { callIdOf, callTitle, Permissions } from '../client-side/permissions.ts'
 import { configOptions, modesOf, type ShownSettings } from '../encode/options.ts';
 import { replayOf } from '../encode/replay.ts';
 import { type NumberedUpdate, planOf, SessionProjection } from '../encode/session-updates.ts';
-import { type Content, textBlock } from '../encode/tool-call.ts';
+import type { Content } from '../encode/tool-call.ts';
 import type { Peer } from '../peer.ts';
 import type { AcpParts } from '../parts.ts';
 import type { ClientCapabilities, ConfigOption, SessionModes, SessionUpdate } from '../wire.ts';
@@ -256,15 +256,7 @@ export class AcpSession {
     for (const { call, text } of tools) {
       const { callId, name, title, arguments: json } = call;
       this.#send(this.#projection.announce(callId, name, title, json));
-      this.#send([
-        {
-          sessionUpdate: 'tool_call_update',
-          toolCallId: callId,
-          title,
-          status: 'in_progress',
-          ...(text !== '' && { content: [textBlock(text)] }),
-        },
-      ]);
+      this.#send(this.#projection.running(callId, title, json, text));
     }
     for (const shell of shells) this.#send(this.#projection.announceShell(shell));
     for (const { index, open, text, ...head } of blocks) {
@@ -369,9 +361,12 @@ export class AcpSession {
   }
 
   #newProjection(): SessionProjection {
+    const { capabilities, parts } = this.#parts;
+    // Commands that run in terminals of the editor are shown in these.
+    const hasTerminals = capabilities.terminal && parts.terminals;
     return new SessionProjection({
       cwd: this.#parts.cwd,
-      capabilities: this.#parts.capabilities,
+      capabilities: { ...capabilities, terminalOutput: capabilities.terminalOutput && !hasTerminals },
       isOwnPrompt: (event) => this.#prompts.isOwn(event),
     });
   }
