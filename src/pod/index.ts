@@ -124,6 +124,7 @@ export {
   PERMISSION_MODES,
   type PermissionMode,
   printedText,
+  type ClientPage,
   type ClientQuestion,
   type Rule,
   type RunInTerminal,

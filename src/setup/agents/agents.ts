@@ -139,7 +139,7 @@ async function openAgent(
     cwd,
     clientVersion: version,
     ...withoutUndefined({ fetch: fetchFrom(env) }),
-    ask: () => client()?.ask,
+    ask: client,
     onChange: (status) => {
       options.onServerChange?.(podId, status);
       const { name, state, error = 'no reason is known' } = status;

@@ -366,7 +366,8 @@ export class SessionProjection {
     // The output is not repeated: the call ended without a result of its own.
     const meta = isRunning ? this.#terminals.end(callId, { exitCode: null, signal: null }) : undefined;
     this.#terminals.forget(callId);
-    return this.#update(callId, { status, ...fields, ...(meta && { _meta: { ...fields._meta, ...meta } }) });
+    const { _meta: own } = fields;
+    return this.#update(callId, { status, ...fields, ...(meta && { _meta: { ...own, ...meta } }) });
   }
 
   #update(toolCallId: string, fields: ToolCallFields): SessionUpdate {

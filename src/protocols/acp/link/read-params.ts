@@ -115,6 +115,7 @@ export function readCapabilities(value: unknown): ClientCapabilities {
     notices: isObject(sessions?.notices),
     compaction: isObject(sessions?.compaction),
     elicitation: isObject(asks?.form),
+    urlElicitation: isObject(asks?.url),
     terminalOutput: meta?.terminal_output === true,
     eventNumbers: objectOf(meta?.polypod).eventNumbers === true,
   };

@@ -209,6 +209,59 @@ describe('a question of an MCP server', () => {
     await expect.poll(() => isWithdrawn).toBe(true);
   });
 
+  const page = (url: string): ReturnType<typeof calls> =>
+    calls('mcp__everything__trigger-url-elicitation', { url, message: 'Sign in.', elicitationId: 'e1' });
+
+  test('can ask to open a page', async () => {
+    const project = await projectFixture([page('https://example.com/sign-in'), answers('done')]);
+    const editor = await project.editor({
+      capabilities: { elicitation: { url: {} } },
+      handlers: { 'elicitation/create': () => ({ action: 'accept' }) },
+    });
+    const sessionId = await editor.newSession(project.cwd, { mcpServers: [stdioServer] });
+    await editor.prompt(sessionId);
+    expect(editor.asked('elicitation/create')).toEqual([
+      {
+        sessionId,
+        mode: 'url',
+        message: 'The MCP server "everything" asks: Sign in.',
+        url: 'https://example.com/sign-in',
+        elicitationId: 'everything/e1',
+      },
+    ]);
+    expect(resultsFor(project.sim)[0]).toMatch(/accept/i);
+  });
+
+  test('reports that what a page was opened for is complete', async () => {
+    const project = await projectFixture([calls('mcp__signin__open', {}), answers('done')]);
+    const editor = await project.editor({
+      capabilities: { elicitation: { url: {} } },
+      handlers: { 'elicitation/create': () => ({ action: 'accept' }) },
+    });
+    const completed = new Promise<unknown>((resolve) => {
+      editor.child.stdout.on('data', (text: string) => {
+        for (const line of text.split('\n'))
+          if (line.includes('"elicitation/complete"')) resolve(objectOf(JSON.parse(line)).params);
+      });
+    });
+    const sessionId = await editor.newSession(project.cwd, {
+      mcpServers: [{ name: 'signin', command: process.execPath, args: ['-e', PAGE_SERVER], env: [] }],
+    });
+    await editor.prompt(sessionId);
+    expect(await completed).toEqual({ elicitationId: 'signin/e1' });
+  });
+
+  test('cannot make the editor open something else than a web page', async () => {
+    const project = await projectFixture([page('file:///etc/passwd'), answers('done')]);
+    const editor = await project.editor({
+      capabilities: { elicitation: { url: {} } },
+      handlers: { 'elicitation/create': () => ({ action: 'accept' }) },
+    });
+    await editor.prompt(await editor.newSession(project.cwd, { mcpServers: [stdioServer] }));
+    expect(editor.asked('elicitation/create')).toEqual([]);
+    expect(resultsFor(project.sim)[0]).toMatch(/decline/i);
+  });
+
   test('is not possible if the editor shows no forms', async () => {
     const project = await projectFixture([answers('done')]);
     const editor = await project.editor();
@@ -218,6 +271,24 @@ describe('a question of an MCP server', () => {
     expect(JSON.stringify(tools)).not.toContain('trigger-elicitation-request');
   });
 });
+
+/** An MCP server whose tool asks to open a page, and reports at once that it is complete. */
+const PAGE_SERVER = `
+const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }));
+let call;
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === 'initialize')
+    send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
+  else if (method === 'tools/list') send({ id, result: { tools: [{ name: 'open', inputSchema: { type: 'object' } }] } });
+  else if (method === 'tools/call') {
+    call = id;
+    send({ id: 'q', method: 'elicitation/create', params: { mode: 'url', message: 'Open.', url: 'https://example.com', elicitationId: 'e1' } });
+  } else if (id === 'q') {
+    send({ method: 'notifications/elicitation/complete', params: { elicitationId: 'e1' } });
+    send({ id: call, result: { content: [{ type: 'text', text: 'opened' }] } });
+  } else if (id !== undefined) send({ id, error: { code: -32601, message: 'unknown' } });
+});`;
 
 async function everythingOverHttp(): Promise<{ readonly url: string }> {
   const probe = createServer().listen(0, '127.0.0.1');
