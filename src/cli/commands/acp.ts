@@ -80,9 +80,9 @@ async function servedByDaemon(
 ): Promise<boolean> {
   const path = join(dataPaths.runtimeDirectory, ACP_SOCKET);
   if (!existsSync(path)) return false;
-  const socket = await (await import('../../wire/index.ts')).connectUnix(path);
+  const { connectUnix, relay } = await import('../hosting/relay.ts');
+  const socket = await connectUnix(path);
   if (socket === undefined) return false;
-  const { relay } = await import('../hosting/relay.ts');
   // The editor does not wait for the notices about keys and configuration.
   await relay(socket, header, context, () => {
     void import('../hosting/daemon-notices.ts').then(({ printDifferences }) =>

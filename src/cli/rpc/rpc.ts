@@ -109,7 +109,7 @@ async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<
   if (extensions.length > 0) return undefined;
   const path = join(dataPaths.runtimeDirectory, RPC_SOCKET);
   // Without a daemon, the code that connects to it is not loaded.
-  return existsSync(path) ? (await import('../../wire/index.ts')).connectUnix(path) : undefined;
+  return existsSync(path) ? (await import('../hosting/relay.ts')).connectUnix(path) : undefined;
 }
 
 /** Everything that the daemon needs, without keys: it has its own. */
