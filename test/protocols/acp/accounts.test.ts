@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseObject } from '../../../src/base/index.ts';
 import { startSim } from '../../../src/sim/index.ts';
 import { start, temporaryDirectory } from '../../cli/polypod.ts';
-import { describeWithAndWithoutDaemon, Editor, textAnswer } from './fixture.ts';
+import { acpFixture, describeWithAndWithoutDaemon, Editor, shown, textAnswer } from './fixture.ts';
 
 const SETUP = { methodId: 'setup' };
 const accountRequired = { code: -32000, message: expect.stringContaining('polypod accounts add') as string };
@@ -119,4 +119,20 @@ describeWithAndWithoutDaemon((openFixture) => {
     const { sessionId } = await one.newSession(cwd);
     expect(await one.prompt(sessionId, 'hi')).toBe('end_turn');
   });
+});
+
+test('without the account of a loaded session, a prompt requires one, and the simulated model does not answer', async () => {
+  const { editor, cwd, env, home } = await acpFixture([textAnswer('Hello'), textAnswer('Again')]);
+  const config = readFileSync(env.POLYPOD_CONFIG ?? '', 'utf8');
+  const one = await editor();
+  const { sessionId } = await one.newSession(cwd);
+  await one.prompt(sessionId, 'hi');
+  await one.agent.request('session/close', { sessionId });
+  const two = new Editor({ ...env, POLYPOD_CONFIG: join(home, 'empty.yaml') });
+  await two.initialize();
+  await two.agent.request('session/load', { sessionId, cwd, mcpServers: [] });
+  await expect(two.prompt(sessionId, 'again')).rejects.toMatchObject(accountRequired);
+  writeFileSync(join(home, 'empty.yaml'), config, { mode: 0o600 });
+  expect(await two.prompt(sessionId, 'again')).toBe('end_turn');
+  expect(shown(two.updates(sessionId)).at(-1)).toBe('agent_message: Again');
 });

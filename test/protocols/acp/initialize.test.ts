@@ -71,6 +71,14 @@ describe('an empty home directory', () => {
     expect(arrayOf((await editor.initialize()).authMethods)).toEqual([
       expect.objectContaining({ type: 'terminal', id: 'setup', args: ['--setup'] }),
     ]);
+    // As Zed does: both conventions.
+    const both = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
+    const zed = new Editor({ HOME: temporaryDirectory() }, { capabilities: both });
+    const [method] = arrayOf((await zed.initialize()).authMethods);
+    expect(method).toMatchObject({
+      type: 'terminal',
+      _meta: { 'terminal-auth': { label: 'Set up an account' } },
+    });
   });
 
   test.each(['without a daemon', 'through a daemon'])(

@@ -275,7 +275,7 @@ export class Connection {
     try {
       if (/^\/compact(?:\s|$)/.test(text))
         return await this.#compact(session, text.slice('/compact'.length).trim(), signal);
-      const end = await session.prompt(() => this.#expanded(session.cwd, content, text), signal);
+      const end = await session.prompt(() => this.#expanded(session, content, text), signal);
       return { stopReason: stopReasonOf(end) };
     } catch (thrown) {
       this.#isAccountRejected ||= isAuthRequired(asPolypodError(thrown));
@@ -284,15 +284,15 @@ export class Connection {
   }
 
   /** Prepares the content of a prompt. A slash command becomes the prompt of its file. */
-  async #expanded(cwd: string, content: Content, text: string): Promise<Content> {
-    if (this.#isAccountRejected) await this.#reload();
-    const expanded = text.startsWith('/') ? await this.#parts.expand(cwd, text) : undefined;
+  async #expanded(session: AcpSession, content: Content, text: string): Promise<Content> {
+    await this.#requireModelOf(session);
+    const expanded = text.startsWith('/') ? await this.#parts.expand(session.cwd, text) : undefined;
     if (expanded === undefined) return content;
     return [{ type: 'text', text: expanded }, ...content.filter(({ type }) => type === 'image')];
   }
 
   async #compact(session: AcpSession, instructions: string, signal: AbortSignal): Promise<object> {
-    if (this.#isAccountRejected) await this.#reload();
+    await this.#requireModelOf(session);
     const end = await session.compact(instructions, signal);
     if (end?.status === 'failed') throw runFailed(end.failure);
     // Editors that do not know compactions show nothing else of it.
@@ -313,6 +313,12 @@ export class Connection {
       await this.#reload();
       await this.#parts.requireModel();
     }
+  }
+
+  /** A loaded session may have been created with an account that is missing now. The simulated model must not answer instead. */
+  async #requireModelOf({ usesDefaultModel }: AcpSession): Promise<void> {
+    if (usesDefaultModel) await this.#requireModel();
+    else if (this.#isAccountRejected) await this.#reload();
   }
 
   async #reload(): Promise<void> {

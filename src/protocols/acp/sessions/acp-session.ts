@@ -44,6 +44,7 @@ export class AcpSession {
   #forwarder: EventForwarder | undefined;
   #shown: ShownSettings | undefined;
   #settingsSent: Promise<void> = Promise.resolve();
+  #usesDefaultModel = true;
   #name: string | undefined;
   #title: string | undefined;
   #window = 0;
@@ -75,6 +76,11 @@ export class AcpSession {
         await this.handle({ type: 'decide', ...decision }).catch(() => {});
       },
     });
+  }
+
+  /** Whether the session has no model of its own. */
+  get usesDefaultModel(): boolean {
+    return this.#usesDefaultModel;
   }
 
   /** Starts to forward events. Resolves when the client has received the beginning. */
@@ -219,6 +225,7 @@ export class AcpSession {
   async #join(snapshot: Snapshot, beginning: Beginning): Promise<void> {
     this.#projection = this.#newProjection();
     this.#shown = this.#shownIn(snapshot);
+    this.#usesDefaultModel = snapshot.settings.model === undefined;
     this.#name = snapshot.settings.name;
     this.#title = snapshot.title?.text;
     this.#window = snapshot.stats.contextWindow ?? 0;
@@ -309,6 +316,7 @@ export class AcpSession {
   /** Sends the settings that were changed: by this client, by another one, or by the agent itself. */
   async #sendSettings(settings: Snapshot['settings']): Promise<void> {
     const before = this.#shown;
+    this.#usesDefaultModel = settings.model === undefined;
     const model = settings.model ?? before?.model ?? NO_MODEL;
     const shown = (this.#shown = this.#shownIn({ settings, model }));
     if (settings.name !== this.#name) {
