@@ -16,6 +16,25 @@ export function polypod(provider) {
   };
 }
 
+/** The same through a daemon that is ready: the program only relays, and the daemon hosts the session. */
+export async function polypodWithDaemon(provider) {
+  const home = scratch();
+  const env = { HOME: home, ANTHROPIC_API_KEY: 'any', ANTHROPIC_BASE_URL: provider };
+  const daemon = spawn(process.execPath, [MAIN, 'serve'], {
+    cwd: home,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  process.on('exit', () => daemon.kill('SIGKILL'));
+  await new Promise((resolve, reject) => {
+    const look = (chunk) => chunk.includes('ready') && resolve();
+    daemon.stdout.on('data', look);
+    daemon.stderr.on('data', look);
+    daemon.on('close', (code) => reject(new Error(`the daemon has ended with ${code}`)));
+  });
+  return { command: [process.execPath, MAIN, 'acp'], cwd: home, env, hostPid: daemon.pid };
+}
+
 /** Other agents that speak the protocol. Each is installed in its own directory below one that the person names. */
 export const PEERS = {
   'claude-agent-acp': {
@@ -134,6 +153,12 @@ export async function installPeers(root) {
 /** The searched words can be split between two chunks. */
 const LONGEST_WORDS = 64;
 
+function cpuUsOf(pid) {
+  const [, rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const fields = rest.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
 /** An agent process and its only client. The output is read, but only searched for a few words. */
 export class Agent {
   bytes = 0;
@@ -143,9 +168,11 @@ export class Agent {
   #look = () => {};
   #id = 0;
   #hasEnded;
+  #hostPid;
 
-  constructor({ command: [program, ...args], cwd, env, auth }) {
+  constructor({ command: [program, ...args], cwd, env, auth, hostPid }) {
     this.#auth = auth;
+    this.#hostPid = hostPid;
     this.cwd = cwd;
     this.#child = spawn(program, args, {
       cwd,
@@ -210,11 +237,9 @@ export class Agent {
     }
   }
 
-  /** The CPU time of the process so far, in microseconds; the resolution is 10 ms. */
+  /** The CPU time of the process, and of the one that hosts its sessions, so far, in microseconds; the resolution is 10 ms. */
   get cpuUs() {
-    const [, rest] = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ');
-    const fields = rest.split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10_000;
+    return cpuUsOf(this.#child.pid) + (this.#hostPid === undefined ? 0 : cpuUsOf(this.#hostPid));
   }
 
   #send(method, params) {

@@ -1,12 +1,13 @@
-// Measures the CPU of `polypod acp` for one answer: node point.mjs <text|tool> <count>
+// Measures the CPU of `polypod acp`, and of a daemon that it uses, for one answer: node point.mjs <process|daemon> <text|tool> <count>
 // This process is the editor. Every answer has its own session.
 import { cpuPerRun } from '../floor/measure.mjs';
 import { startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';
-import { Agent, polypod } from './agents.mjs';
+import { Agent, polypod, polypodWithDaemon } from './agents.mjs';
 
-const [work, count] = process.argv.slice(2);
-const agent = new Agent(polypod(await startProvider()));
+const [host, work, count] = process.argv.slice(2);
+const start = { process: polypod, daemon: polypodWithDaemon }[host];
+const agent = new Agent(await start(await startProvider()));
 await agent.initialize();
 let [bytes, wallMs] = [0, 0];
 const cpuUs = await cpuPerRun(

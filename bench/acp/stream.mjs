@@ -1,7 +1,7 @@
-// Measures deltas through `polypod acp`, which hosts the session in its own process.
+// Measures deltas through `polypod acp`, which hosts the session in its own process, and through a daemon.
 //
-// The provider simulator, the program and the editor are three processes, and only the program's CPU is counted; its log has its
-// default durability. The floor is bench/floor/host.mjs. Every figure comes from new processes; floor and program take turns.
+// The provider simulator, the program and the editor are three processes, and only the CPU of the program, and of the daemon that it
+// uses, is counted; the log has its default durability. The floor is bench/floor/host.mjs. Every figure comes from new processes; floor and program take turns.
 // Figures are medians over the rounds, and ratios and exponents are computed within each round.
 import { runChild } from '../child.mjs';
 import { atMost, figure, table } from '../report.mjs';
@@ -17,22 +17,25 @@ export async function benchStream({ rounds, counts }) {
   for (let round = 0; round < rounds; round++)
     for (const count of counts) {
       const floor = await runChild(FLOOR, ['floor', 'text', count]);
-      const acp = await runChild(ACP, ['text', count]);
+      const acp = await runChild(ACP, ['process', 'text', count]);
+      const daemon = await runChild(ACP, ['daemon', 'text', count]);
       figures.push({
         round,
         count,
         floor: floor.cpuUs / count,
         acp: acp.cpuUs / count,
+        daemon: daemon.cpuUs / count,
         ...sizes(acp, count),
       });
-      const { floor: floorUs, acp: acpUs } = figures.at(-1);
+      const { floor: floorUs, acp: acpUs, daemon: daemonUs } = figures.at(-1);
       console.error(
-        `round ${round + 1}/${rounds}  ${count} deltas  floor ${figure(floorUs)}  acp ${figure(acpUs)} µs`,
+        `round ${round + 1}/${rounds}  ${count} deltas  floor ${figure(floorUs)}  acp ${figure(acpUs)}  with daemon ${figure(daemonUs)} µs`,
       );
     }
   const middle = (count, what) => figure(median(at(figures, count).map((value) => value[what])));
   const row = (name, what) => [name, ...counts.map((count) => middle(count, what))];
-  console.log(`${table(['CPU µs per delta', ...counts], [row('floor', 'floor'), row('acp', 'acp')])}\n`);
+  const rows = [row('floor', 'floor'), row('acp', 'acp'), row('acp with daemon', 'daemon')];
+  console.log(`${table(['CPU µs per delta', ...counts], rows)}\n`);
   console.log(
     `${table(['acp', ...counts], [row('bytes per delta', 'bytes'), row('ms to the end', 'wallMs')])}\n`,
   );

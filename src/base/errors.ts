@@ -28,6 +28,17 @@ export function asPolypodError(thrown: unknown): PolypodError {
   return new PolypodError('internal', messageOf(thrown), { cause: thrown });
 }
 
+/** An account cannot be used, such as one without a key. Doors that can offer to sign in recognize it. */
+export function unusableAccount(message: string): PolypodError {
+  return new PolypodError('bad-request', message, { cause: UNUSABLE_ACCOUNT });
+}
+
+export function isUnusableAccount(thrown: unknown): boolean {
+  return thrown instanceof PolypodError && thrown.cause === UNUSABLE_ACCOUNT;
+}
+
+const UNUSABLE_ACCOUNT = { reason: 'account' };
+
 /** The message of a thrown value. The only place that checks `instanceof Error`. */
 export function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);

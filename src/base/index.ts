@@ -11,6 +11,8 @@ export {
   PolypodError,
   systemCodeOf,
   withTrustHint,
+  isUnusableAccount,
+  unusableAccount,
 } from './errors.ts';
 export {
   arrayOf,

@@ -7,7 +7,7 @@ import type { Method } from './server.ts';
 
 export interface HostMethodsOptions {
   readonly host: Host;
-  readonly models: Pick<ModelAccess, 'choose' | 'list'>;
+  readonly models: () => Pick<ModelAccess, 'choose' | 'list'>;
   readonly version: string;
 }
 
@@ -23,7 +23,7 @@ export function hostMethods({ host, models, version }: HostMethodsOptions): Read
     throw new PolypodError('not-found', `process ${process.pid} has no session ${id} open`);
   };
   return {
-    ...podMethods({ podNamed, history: host.history, models: () => models }),
+    ...podMethods({ podNamed, history: host.history, models }),
     status: async (params): Promise<JsonObject> => {
       readParams(NOTHING, params);
       return { state: 'ready', pid: process.pid, version, pods: [...podsInMemory(host)] };

@@ -13,7 +13,7 @@ import { type Health, healthOf } from './observe/health.ts';
 import { metricsOf } from './observe/metrics.ts';
 import { UnexpectedErrors } from './observe/unexpected-errors.ts';
 import { OpenDoors } from './open-doors.ts';
-import type { ReloadResult } from './setup.ts';
+import type { ReloadResult, WhenMissing } from './setup.ts';
 import { watchConfig } from './watch-config.ts';
 import { namedSocketLimit } from './sockets/named-sockets.ts';
 import { openControl } from './start/open-control.ts';
@@ -81,9 +81,9 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
     counts: countEvents(host),
   });
 
-  const reload = async (): Promise<ReloadResult> => {
+  const reload = async (whenMissing?: WhenMissing): Promise<ReloadResult> => {
     try {
-      const reloaded = await setup.reload();
+      const reloaded = await setup.reload(whenMissing);
       for (const warning of reloaded.warnings) log.warn(warning);
       log.info('configuration reloaded', { ...reloaded });
       audit.record({ event: 'config.reloaded', door: 'process', details: { ...reloaded } });
@@ -118,6 +118,7 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
     modelNamed,
     inventory: inventoryOf({ env, dataPaths, setup, host }),
     defaultMode: () => setup.config.permissions.mode ?? 'workspace-write',
+    reloadConfig: async () => void (await reload('keep')),
     namedSockets: namedSocketLimit(),
     // A daemon takes over no socket: the process that has a pod in memory asks the daemon for it.
     claimSocket: async () => {},
@@ -148,14 +149,33 @@ async function started(options: DaemonOptions, parts: DaemonParts): Promise<Daem
   await agents.restore();
 
   const stop = (why: string): Promise<void> => shutdown.stop(why);
-  const control = { options, host, setup, log, doors, agents, unexpected, health, reload, stop };
+  const control = {
+    options,
+    host,
+    setup,
+    log,
+    doors,
+    agents,
+    unexpected,
+    health,
+    reload: () => reload(),
+    stop,
+  };
   parts.control = await openControl(control);
-  parts.stopWatchingConfig = watchConfig(setup, reload, log);
+  parts.stopWatchingConfig = watchConfig(setup, () => reload(), log);
   shutdown.state = 'ready';
   doors.ready();
   const socket = controlSocket(dataPaths);
   log.info('ready', { pid: process.pid, version, socket, doors: doors.health() });
-  return { socket, log, health, reload, stop, stopped: shutdown.stopped, uncaught: unexpected.uncaught };
+  return {
+    socket,
+    log,
+    health,
+    reload: () => reload(),
+    stop,
+    stopped: shutdown.stopped,
+    uncaught: unexpected.uncaught,
+  };
 }
 
 /** Ends the commands of a killed process. The code for that is loaded only if there are records. */

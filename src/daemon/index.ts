@@ -9,6 +9,7 @@ import type { Finding } from './doctor/finding.ts';
 import type { FollowOptions } from './observe/follow-lines.ts';
 import type { ModelAccess } from '../setup/models/index.ts';
 import type { NewSession } from './sessions/new-session.ts';
+import type { Setup, SetupOptions } from './setup.ts';
 import type { WaitingApproval } from './sessions/pending-approvals.ts';
 import { controlSocket, type DataPaths } from '../setup/paths/index.ts';
 import { readConfig } from '../setup/index.ts';
@@ -16,10 +17,11 @@ import type { GuardOptions } from './sockets/socket-guard.ts';
 import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import type { TasksAgentRequest } from './tasks/tasks-listener.ts';
+import type { watchConfig as watch } from './watch-config.ts';
 
 export type { ApprovalNews } from './control/watch-approvals.ts';
 export type { Daemon, DaemonOptions } from './daemon.ts';
-export type { ReloadResult } from './setup.ts';
+export type { ReloadResult, Setup } from './setup.ts';
 export type { DoctorOptions } from './doctor/doctor.ts';
 export type { Finding } from './doctor/finding.ts';
 export type { DoorHealth, Health } from './observe/health.ts';
@@ -44,6 +46,18 @@ export type { AgentOrder } from './tasks/read-agent-config.ts';
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   return (await import('./daemon.ts')).startDaemon(options);
+}
+
+/** Loads the configuration and its models, which can be reloaded. */
+export async function loadSetup(
+  options: SetupOptions,
+): Promise<{ readonly setup: Setup; readonly warnings: readonly string[] }> {
+  return (await import('./setup.ts')).Setup.load(options);
+}
+
+/** Reloads the configuration after its file has changed, until the result is called. */
+export async function watchConfig(...args: Parameters<typeof watch>): Promise<() => void> {
+  return (await import('./watch-config.ts')).watchConfig(...args);
 }
 
 /** Connects to the daemon of a data directory; undefined if none is running. */

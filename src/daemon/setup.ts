@@ -8,8 +8,12 @@ import { proxySecrets } from '../wire/index.ts';
 export interface SetupOptions {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
+  /** The default model; takes precedence over the environment and the configuration. */
+  readonly reference?: string | undefined;
   /** Use only the simulated model. */
   readonly offline?: boolean;
+  /** Reads the configuration, if it is not used as it is in the file. */
+  readonly read?: typeof readConfig;
 }
 
 /** The result of a reload, by configuration key. */
@@ -22,6 +26,9 @@ export interface ReloadResult {
   readonly afterRestart: readonly string[];
   readonly warnings: readonly string[];
 }
+
+/** What a reload does without a file: it applies the defaults, which may allow more, or it keeps the configuration. */
+export type WhenMissing = 'defaults' | 'keep';
 
 /** How the loaded configuration relates to its file. */
 export interface ConfigurationState {
@@ -52,7 +59,7 @@ export class Setup {
     options: SetupOptions,
   ): Promise<{ readonly setup: Setup; readonly warnings: readonly string[] }> {
     const seen = fileVersion(options.dataPaths.configFile);
-    const { config, warnings } = await readConfig(options.dataPaths);
+    const { config, warnings } = await (options.read ?? readConfig)(options.dataPaths);
     return { setup: new Setup(options, config, seen), warnings };
   }
 
@@ -96,22 +103,27 @@ export class Setup {
   /** Keeps the loaded configuration although the file is missing. Returns what to do. */
   keepWithoutFile(): string {
     this.#seen = '';
-    this.#problem = `${this.#options.dataPaths.configFile} is missing: the daemon keeps its configuration until the file is restored; polypod reload applies the defaults`;
+    this.#problem = `${this.#options.dataPaths.configFile} is missing: the configuration stays as it was until the file is restored; polypod reload applies the defaults in a daemon`;
     return this.#problem;
   }
 
-  /** Reloads the file, one reload at a time. If it is invalid, nothing changes and the error is thrown. */
-  async reload(): Promise<ReloadResult> {
-    const reloading = this.#reloading.then(() => this.#reload());
+  /**
+   * Reloads the file, one reload at a time. If it is invalid, nothing changes and the error is thrown. If it is missing, the
+   * defaults apply, or the configuration is kept and only the models are connected again.
+   */
+  async reload(whenMissing: WhenMissing = 'defaults'): Promise<ReloadResult> {
+    const reloading = this.#reloading.then(() => this.#reload(whenMissing));
     this.#reloading = reloading.catch(() => {});
     return reloading;
   }
 
-  async #reload(): Promise<ReloadResult> {
-    const { dataPaths } = this.#options;
+  async #reload(whenMissing: WhenMissing): Promise<ReloadResult> {
+    const { dataPaths, read = readConfig } = this.#options;
     this.#seen = fileVersion(dataPaths.configFile);
+    if (whenMissing === 'keep' && this.#seen === '')
+      return this.#replace({ config: this.#config, warnings: [] });
     try {
-      const reloaded = await this.#replace(await readConfig(dataPaths));
+      const reloaded = await this.#replace(await read(dataPaths));
       this.#problem = undefined;
       return reloaded;
     } catch (thrown) {

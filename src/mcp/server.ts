@@ -1,5 +1,6 @@
 import { type Env, type JsonObject, messageOf, type Redact, withoutUndefined } from '../base/index.ts';
-import { type ClientServices, errorOutput, type ToolOutput, type ToolContext } from '../tools/index.ts';
+import { errorOutput, type ToolOutput, type ToolContext } from '../tools/index.ts';
+import type { AskUser } from './connection/elicitation.ts';
 import { orAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { type Connection, openConnection } from './connection/connection.ts';
@@ -43,7 +44,7 @@ export interface ServerOptions {
   readonly cwd: string;
   readonly redact: Redact;
   readonly fetch?: typeof fetch;
-  readonly ask?: () => ClientServices['ask'];
+  readonly ask?: AskUser;
   readonly tuning: McpTuning;
   readonly onChange: (status: McpServerStatus) => void;
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { type Env, isSecretName, PolypodError, redactor, safeEnv, withoutUndefined } from '../base/index.ts';
-import type { ClientServices, Tool } from '../tools/index.ts';
+import type { Tool } from '../tools/index.ts';
+import type { AskUser } from './connection/elicitation.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
 import { DEFAULT_RESTART } from './restart.ts';
 import { McpServer, type McpServerStatus, type McpTuning } from './server.ts';
@@ -21,7 +22,7 @@ export interface McpHostContext {
   /** The Polypod version that is reported to the servers. */
   readonly clientVersion: string;
   /** Asks the user for a server; undefined if nobody can be asked now. */
-  readonly ask?: () => ClientServices['ask'];
+  readonly ask?: AskUser;
   /** Called when the state or the tool list of a server changes. */
   readonly onChange: (status: McpServerStatus) => void;
 }

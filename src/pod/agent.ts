@@ -16,7 +16,7 @@ import type { Totals } from '../worker/index.ts';
 import type { Caller, Overrides, PodCommand, Receipt } from './command.ts';
 import type { Person } from './person.ts';
 import type { ModelChoice } from './session/index.ts';
-import type { PodSettings, SettingsChange } from './settings.ts';
+import type { PodSettings, ServerValues, SettingsChange } from './settings.ts';
 import type { WatchItem } from './watch.ts';
 
 /**
@@ -112,6 +112,8 @@ export interface AgentContext {
   readonly settings: () => PodSettings;
   /** What a connected client does for the tools. */
   readonly client?: () => ClientServices | undefined;
+  /** The values for the `editorServers` of the settings; undefined if no editor has given them to this process. */
+  readonly editorServerValues?: () => ServerValues | undefined;
   /** Absent for a pod that is a child itself. */
   readonly children?: Children;
 }

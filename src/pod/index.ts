@@ -103,6 +103,7 @@ export {
   type ClientTool,
   DEFAULT_SETTINGS,
   type PodSettings,
+  type ServerValues,
   type SettingsChange,
   TOOL_NAME,
 } from './settings.ts';
@@ -125,6 +126,7 @@ export {
   PERMISSION_MODES,
   type PermissionMode,
   printedText,
+  type ClientPage,
   type ClientQuestion,
   type Rule,
   type RunInTerminal,

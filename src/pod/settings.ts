@@ -62,13 +62,21 @@ export interface PodSettings {
   readonly paths?: readonly string[];
   /** The pod's own MCP servers, as clients write them: `{ mcpServers: { … } }`. The agent interprets them. */
   readonly mcpConfig?: JsonObject;
-  /** What those servers receive about the session. A fork does not inherit it. */
+  /**
+   * The MCP servers that an editor named, with the names of their variables and headers:
+   * `{ NAME: { command, args, env: [names] } | { url, headers: [names] } }`. The values are only in the memory of the host.
+   */
+  readonly editorServers?: JsonObject;
+  /** What the servers of `mcpConfig` receive about the session. A fork does not inherit it. */
   readonly mcpContext?: McpContext;
   /** The tool that decides approvals in place of people. */
   readonly permissionTool?: string;
   /** Notes of doors and clients about the session. Lists show them; the pod ignores them. */
   readonly annotations?: JsonObject;
 }
+
+/** The values of variables and headers of MCP servers, by the name of the server. */
+export type ServerValues = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const DEFAULT_SETTINGS: PodSettings = {
   rules: [],
@@ -171,6 +179,7 @@ const SETTINGS = {
   appendSystem: shape.anyText,
   paths: shape.listOf(PATH),
   mcpConfig: shape.anyObject,
+  editorServers: shape.anyObject,
   mcpContext: MCP_CONTEXT,
   permissionTool: shape.text(),
   annotations: shape.refined(shape.anyObject, (notes) =>
@@ -218,6 +227,7 @@ export const CLEARABLE = [
   'appendSystem',
   'paths',
   'mcpConfig',
+  'editorServers',
   'mcpContext',
   'permissionTool',
   'annotations',

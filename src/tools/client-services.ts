@@ -31,6 +31,14 @@ export interface ClientQuestion {
   readonly schema: JsonObject;
 }
 
+/** A page that a tool asks the user to open, such as to sign in. */
+export interface ClientPage {
+  readonly message: string;
+  readonly url: string;
+  /** Identifies the request in `pageDone`. */
+  readonly id: string;
+}
+
 export type ClientAnswer =
   | { readonly action: 'accept'; readonly content: JsonObject }
   /** `cancel`: nobody answered. */
@@ -71,6 +79,15 @@ export interface ClientServices {
   readonly runInTerminal?: RunInTerminal | undefined;
   /** Shows a form to the user. Ends in a limited time, and never rejects. */
   readonly ask?: ((question: ClientQuestion, signal: AbortSignal) => Promise<ClientAnswer>) | undefined;
+  /**
+   * Asks the user to open a page; `accept`: the user agreed, which does not mean that the page was completed. Ends in a limited
+   * time, and never rejects.
+   */
+  readonly openPage?:
+    | ((page: ClientPage, signal: AbortSignal) => Promise<ClientAnswer['action']>)
+    | undefined;
+  /** What a page was opened for is complete. */
+  readonly pageDone?: ((id: string) => void) | undefined;
   /** Shows a warning to the user. */
   readonly warn?: ((message: string) => void) | undefined;
 }

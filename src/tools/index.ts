@@ -32,6 +32,7 @@ export type {
   ClientRead,
   ClientServices,
   ClientWrite,
+  ClientPage,
   ClientQuestion,
   RunInTerminal,
   TerminalCommand,

@@ -70,3 +70,20 @@ test('invalid settings are reported, and the servers stay', async () => {
   await expect(servers.tools({ mcpConfig: wrong })).rejects.toThrow('server "files"');
   expect(isAlive(pid('one'))).toBe(true);
 });
+
+test('the servers of an editor are added to those of other clients, with the values that it gave', async () => {
+  const { servers, names, pid } = serversOf([scripted('', { name: 'one' })]);
+  const [other, own] = [scripted('', { name: 'other' }), scripted('', { name: 'own' })];
+  const mcpConfig = given(other);
+  const editorServers = { own: { command: own.command, args: [...own.args], env: ['API_TOKEN'] } };
+  const toolsWith = async (editorValues: Readonly<Record<string, Readonly<Record<string, string>>>>) =>
+    (await servers.tools({ mcpConfig, editorServers, editorValues })).map(({ name }) => name);
+  expect(await toolsWith({})).toEqual(['mcp__one__echo', 'mcp__other__echo']);
+  expect(pid('own')).toBe(0);
+  const all = ['mcp__one__echo', 'mcp__other__echo', 'mcp__own__echo'];
+  expect(await toolsWith({ own: { API_TOKEN: '' } })).toEqual(all);
+  const before = pid('own');
+  expect(await toolsWith({ own: { API_TOKEN: 'secret' } })).toEqual(all);
+  expect(pid('own')).not.toBe(before);
+  expect(await names(mcpConfig)).toEqual(['mcp__one__echo', 'mcp__other__echo']);
+});

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { asPolypodError } from '../../base/index.ts';
+import { asPolypodError, messageOf } from '../../base/index.ts';
+import { watchConfig } from '../../daemon/index.ts';
 import { ACP_SOCKET, type AcpLinkHeader, serveAcp } from '../../protocols/index.ts';
 import { type DataPaths, offeredModel, offeredModels, promptFiles } from '../../setup/index.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
@@ -79,9 +80,9 @@ async function servedByDaemon(
 ): Promise<boolean> {
   const path = join(dataPaths.runtimeDirectory, ACP_SOCKET);
   if (!existsSync(path)) return false;
-  const socket = await (await import('../../wire/index.ts')).connectUnix(path);
+  const { connectUnix, relay } = await import('../hosting/relay.ts');
+  const socket = await connectUnix(path);
   if (socket === undefined) return false;
-  const { relay } = await import('../hosting/relay.ts');
   // The editor does not wait for the notices about keys and configuration.
   await relay(socket, header, context, () => {
     void import('../hosting/daemon-notices.ts').then(({ printDifferences }) =>
@@ -106,13 +107,22 @@ async function serveHere(
 ): Promise<void> {
   const { env, stdin, stdout, stderr, signal } = context;
   const { openHostInProcess } = await import('../hosting/host-in-process.ts');
-  const { host, config, models, warnings, audit, close } = await openHostInProcess(
+  const { host, setup, warnings, audit, close } = await openHostInProcess(
     { dataPaths, model, offline, sandbox },
     context,
   );
-  for (const warning of warnings) stderr.write(`polypod acp: ${warning}\n`);
+  const warn = (message: string): void => void stderr.write(`polypod acp: ${message}\n`);
+  warnings.forEach(warn);
   const { publishPods } = await import('../hosting/publish-pods.ts');
-  const published = publishPods({ host, dataPaths, config, models, audit }).catch(() => undefined);
+  const published = publishPods({ host, dataPaths, setup, audit }).catch(() => undefined);
+  const reload = async (): Promise<void> => {
+    try {
+      (await setup.reload()).warnings.forEach(warn);
+    } catch (thrown) {
+      warn(`the configuration was not reloaded: ${messageOf(thrown)}`);
+    }
+  };
+  const watched = watchConfig(setup, reload, { warn });
   try {
     await serveAcp(
       { input: stdin, output: stdout },
@@ -120,12 +130,13 @@ async function serveHere(
       {
         host,
         version: version(),
-        mode: config.permissions.mode ?? 'workspace-write',
+        mode: () => setup.config.permissions.mode ?? 'workspace-write',
+        reload: async () => void (await setup.reload('keep')),
         survivesClient: false,
         inventory: {
-          models: () => offeredModels({ env, config, dataPaths, access: models }),
+          models: () => offeredModels({ env, config: setup.config, dataPaths, access: setup.models }),
           model: async (reference) => {
-            const ready = await models.choose(reference);
+            const ready = await setup.models.choose(reference);
             return { model: await offeredModel(ready), notices: ready.notices };
           },
           promptFiles: (cwd) => promptFiles(cwd, dataPaths),
@@ -136,6 +147,7 @@ async function serveHere(
   } catch (thrown) {
     if (!signal.aborted) throw asPolypodError(thrown);
   } finally {
+    (await watched)();
     const closed = published.then((pods) => pods?.close()).then(() => close());
     await Promise.race([closed, sleep(SHUTDOWN_MS, undefined, { ref: false })]);
   }

@@ -59,9 +59,9 @@ async function createInProcess(
   dataPaths: DataPaths,
   context: CommandContext,
 ): Promise<string> {
-  const { host, models, close } = await openHostInProcess({ dataPaths }, context);
+  const { host, setup, close } = await openHostInProcess({ dataPaths }, context);
   try {
-    return (await newSession(host, models, request)).id;
+    return (await newSession(host, setup.models, request)).id;
   } finally {
     await close();
   }

@@ -1,16 +1,14 @@
 import type { Audit } from '../../audit/index.ts';
 import { PolypodError } from '../../base/index.ts';
-import { refuseRevoked } from '../../daemon/index.ts';
+import { loadSetup, openAudit, refuseRevoked, type Setup } from '../../daemon/index.ts';
 import {
   agentsFrom,
   DEFAULT_CONFIG,
   makeDataDirectory,
-  modelAccess,
   type DataPaths,
   readConfig,
 } from '../../setup/index.ts';
-import { openAudit } from '../../daemon/index.ts';
-import type { AgentsOptions, Config, ModelAccess } from '../../setup/index.ts';
+import type { AgentsOptions } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { CommandContext } from '../command.ts';
 import { version } from '../version.ts';
@@ -32,8 +30,7 @@ export interface InProcessOptions
 /** Pods in this process, with their configuration. */
 export interface InProcess {
   readonly host: Host;
-  readonly config: Config;
-  readonly models: ModelAccess;
+  readonly setup: Setup;
   readonly warnings: readonly string[];
   /** Undefined if nothing is stored. */
   readonly audit: Audit | undefined;
@@ -46,30 +43,39 @@ export async function openHostInProcess(
   { env }: CommandContext,
 ): Promise<InProcess> {
   const { dataPaths, model, offline = false, isEphemeral = false, ...agentOptions } = options;
-  const { config, warnings } = offline ? await withoutAccounts(dataPaths) : await readConfig(dataPaths);
-  const models = await modelAccess({ env, config, dataPaths, offline, reference: model });
+  const { setup, warnings } = await loadSetup({
+    env,
+    dataPaths,
+    offline,
+    reference: model,
+    ...(offline && { read: withoutAccounts }),
+  });
   const [{ Host }, { memoryFiles }] = await Promise.all([
     import('../../pod/index.ts'),
     import('../../store/index.ts'),
   ]);
   if (!isEphemeral) await makeDataDirectory(dataPaths);
-  const { durability, approvals } = config.daemon;
-  const audit = isEphemeral ? undefined : await openAudit(dataPaths, config.daemon.audit);
+  const { durability, approvals } = setup.config.daemon;
+  const audit = isEphemeral ? undefined : await openAudit(dataPaths, setup.config.daemon.audit);
   const host = await Host.open({
     directory: dataPaths.dataDirectory,
     ...(audit && { audit: audit.record }),
     refuseStart: refuseRevoked(dataPaths),
     agents: agentsFrom({
       env,
-      config,
       dataPaths,
-      models,
+      get config() {
+        return setup.config;
+      },
+      get models() {
+        return setup.models;
+      },
       version: version(),
       audit: audit?.record,
       offline,
       ...agentOptions,
     }),
-    defaultBackend: () => config.backend,
+    defaultBackend: () => setup.config.backend,
     approvals,
     ...(isEphemeral
       ? { files: memoryFiles(), durability: 'none' }
@@ -80,9 +86,9 @@ export async function openHostInProcess(
   const close = async (): Promise<void> => {
     await host.shutdown();
     await audit?.close();
-    await models.close();
+    await setup.close();
   };
-  return { host, config, models, warnings, audit: audit?.record, close };
+  return { host, setup, warnings, audit: audit?.record, close };
 }
 
 /** A host for changes to sessions that need no agent: it reads no configuration and connects no model. */
@@ -95,7 +101,7 @@ export async function hostFiles({ dataDirectory }: DataPaths): Promise<Host> {
 }
 
 /** Permissions and MCP servers apply offline as well; keys and models do not. */
-async function withoutAccounts(dataPaths: DataPaths): ReturnType<typeof readConfig> {
+async function withoutAccounts(dataPaths: Parameters<typeof readConfig>[0]): ReturnType<typeof readConfig> {
   const { config } = await readConfig(dataPaths);
   const { model: _, ...rest } = config;
   return { config: { ...rest, accounts: DEFAULT_CONFIG.accounts }, warnings: [] };

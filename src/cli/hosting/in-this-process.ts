@@ -38,12 +38,13 @@ export async function hostInThisProcess(
     context,
   );
   try {
-    const { host, models, config, warnings, audit } = here;
+    const { host, setup, warnings, audit } = here;
+    const { config, models } = setup;
     const backend = offline ? undefined : host.backendFor(fresh.backend);
     const chosen = backend === undefined ? await models.choose(undefined, context.signal) : undefined;
     for (const text of [...warnings, ...(chosen?.notices ?? [])]) board.post(text);
     // Not awaited: the agent works without it.
-    const published = isEphemeral ? undefined : publishPods({ host, dataPaths, config, models, audit });
+    const published = isEphemeral ? undefined : publishPods({ host, dataPaths, setup, audit });
     const isNamed = chosen !== undefined && (fresh.model !== undefined || offline);
     const named = isNamed ? { model: modelReference(chosen.model), backend: OWN_BACKEND } : {};
     return {

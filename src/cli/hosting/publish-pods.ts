@@ -1,8 +1,8 @@
 import type { Audit } from '../../audit/index.ts';
 import { createLog, redactor } from '../../base/index.ts';
 import { type ControlServer, hostMethods, listenForControl } from '../../control/index.ts';
-import { daemonLink, guardSockets, sweepSockets } from '../../daemon/index.ts';
-import { type Config, type DataPaths, hostSocket, hostSockets, type ModelAccess } from '../../setup/index.ts';
+import { daemonLink, guardSockets, type Setup, sweepSockets } from '../../daemon/index.ts';
+import { type DataPaths, hostSocket, hostSockets } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { OpenDoor } from '../../protocols/index.ts';
 import { podDoor } from '../../registry.ts';
@@ -11,8 +11,8 @@ import { version } from '../version.ts';
 export interface PublishOptions {
   readonly host: Host;
   readonly dataPaths: DataPaths;
-  readonly config: Config;
-  readonly models: Pick<ModelAccess, 'choose' | 'list'>;
+  /** The configuration and its models. They are read for each use, because they can be reloaded. */
+  readonly setup: Pick<Setup, 'config' | 'models'>;
   /** Undefined if nothing is stored. */
   readonly audit?: Audit | undefined;
 }
@@ -28,8 +28,8 @@ const LOG = createLog({ sinks: [], level: () => 'error', redact: () => redactor(
  * sockets of the pod door. The pods work without either, so a socket that cannot be opened is skipped.
  */
 export async function publishPods(options: PublishOptions): Promise<PublishedPods> {
-  const { dataPaths, config, audit } = options;
-  const unguard = await guardSockets(dataPaths, { config: () => config, audit });
+  const { dataPaths, setup, audit } = options;
+  const unguard = await guardSockets(dataPaths, { config: () => setup.config, audit });
   // Before the sockets of the pods, so that a client that finds one of them can attach.
   const control = await serveControl(options).catch(() => undefined);
   const door = await openPodDoor(options).catch(() => undefined);
@@ -43,12 +43,12 @@ export async function publishPods(options: PublishOptions): Promise<PublishedPod
   };
 }
 
-async function serveControl({ host, dataPaths, models }: PublishOptions): Promise<ControlServer> {
+async function serveControl({ host, dataPaths, setup }: PublishOptions): Promise<ControlServer> {
   return listenForControl({
     path: hostSocket(dataPaths, process.pid),
     serves: 'host',
     version: version(),
-    methods: await hostMethods({ host, models, version: version() }),
+    methods: await hostMethods({ host, models: () => setup.models, version: version() }),
     takeOvers: {},
     log: LOG,
     caught: () => {},

@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { onAbort, PolypodError } from '../../base/index.ts';
 import { readGreeting } from '../../protocols/index.ts';
-import { firstLine } from '../../wire/index.ts';
+import { connectUnix, firstLine } from '../../wire/index.ts';
 import type { CommandContext } from '../command.ts';
+
+// A dynamic import of all of `wire` would load the servers that use it, too.
+export { connectUnix };
 
 /** Relays bytes between a client on stdio and the daemon, until the client has ended and all answers are sent, or the signal aborts. */
 export async function relay(

@@ -110,7 +110,7 @@ async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<
   if (extensions.length > 0) return undefined;
   const path = join(dataPaths.runtimeDirectory, RPC_SOCKET);
   // Without a daemon, the code that connects to it is not loaded.
-  return existsSync(path) ? (await import('../../wire/index.ts')).connectUnix(path) : undefined;
+  return existsSync(path) ? (await import('../hosting/relay.ts')).connectUnix(path) : undefined;
 }
 
 /** Everything that the daemon needs, without keys: it has its own. */
@@ -311,7 +311,12 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
       // After the first commands of the client, which need not wait for it.
       if (!options.isEphemeral)
         later = setTimeout(() => {
-          published = publish({ host, dataPaths, config, models: access, audit: audit?.record });
+          published = publish({
+            host,
+            dataPaths,
+            setup: { config, models: access },
+            audit: audit?.record,
+          });
         }, PUBLISH_AFTER_MS);
       return pod;
     },

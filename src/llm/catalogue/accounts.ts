@@ -1,4 +1,4 @@
-import { messageOf, PolypodError, withoutUndefined } from '../../base/index.ts';
+import { messageOf, unusableAccount, withoutUndefined } from '../../base/index.ts';
 import type { Account, KeySupply } from '../account.ts';
 import { type AwsAccountSettings, awsAccess } from './aws-access.ts';
 import { type GoogleCloudProject, googleSupply, hasGoogleCloud, vertexAddress } from './google-cloud.ts';
@@ -152,7 +152,7 @@ export function openAccount(candidates: readonly AccountCandidate[], name: strin
     problem: `there are models for "${name}" but no such account: add it under accounts in the configuration`,
   };
   if ('account' in opened) return opened.account;
-  throw new PolypodError('bad-request', opened.problem);
+  throw unusableAccount(opened.problem);
 }
 
 function openVendor(vendor: Vendor, env: Environment, configFile: string): AccountResult {

@@ -1,7 +1,7 @@
 import type { Env, JsonObject } from '../../base/index.ts';
 import { oneLine } from '../shorten.ts';
 import { answerFailure, type McpFailure } from './failure.ts';
-import { type AskUser, answerQuestions, QUESTIONS } from './elicitation.ts';
+import { type AskUser, answerQuestions, questionCapabilities } from './elicitation.ts';
 import { connectHttp } from './http.ts';
 import type { McpLink, McpLinkOptions } from './link.ts';
 import { loadSdk } from './sdk.ts';
@@ -64,9 +64,9 @@ async function connectServer(
   const sdk = await loadSdk();
   const { clientVersion: version, ask } = options;
   const newClient = () => {
-    // Servers offer more tools to a client whose user can be asked.
-    if (ask?.() === undefined) return new sdk.Client({ name: 'polypod', version });
-    const client = new sdk.Client({ name: 'polypod', version }, { capabilities: QUESTIONS });
+    const capabilities = questionCapabilities(ask);
+    if (ask === undefined || capabilities === undefined) return new sdk.Client({ name: 'polypod', version });
+    const client = new sdk.Client({ name: 'polypod', version }, { capabilities });
     answerQuestions(client, spec.name, ask);
     return client;
   };

@@ -1,4 +1,5 @@
 import type { ClientServices } from '../../tools/index.ts';
+import type { ServerValues } from '../settings.ts';
 
 /** What connected clients do for the tools of pods. The client that offered last is used; when it leaves, the one before it. */
 export class OfferedServices {
@@ -26,5 +27,32 @@ export class OfferedServices {
 
   #of(podId: string): readonly ClientServices[] {
     return this.#offers.get(podId) ?? [];
+  }
+}
+
+/**
+ * The values that editors gave for the MCP servers of their sessions. They are often secrets, so they are kept in memory only:
+ * the settings of a session have their names.
+ */
+export class EditorServerValues {
+  readonly #values = new Map<string, ServerValues>();
+
+  set(podId: string, values: ServerValues): void {
+    this.#values.set(podId, values);
+  }
+
+  delete(podId: string): void {
+    this.#values.delete(podId);
+  }
+
+  /** The values for a pod, else those of the pod that it inherited its settings from. */
+  find(podId: string, parentOf: (podId: string) => string | undefined): ServerValues | undefined {
+    const seen = new Set<string>();
+    for (let id: string | undefined = podId; id !== undefined && !seen.has(id); id = parentOf(id)) {
+      const values = this.#values.get(id);
+      if (values !== undefined) return values;
+      seen.add(id);
+    }
+    return undefined;
   }
 }

@@ -12,7 +12,7 @@ import {
   type PodMove,
   type SpawnedPod,
 } from './host-options.ts';
-import { OfferedServices } from './client-services.ts';
+import { EditorServerValues, OfferedServices } from './client-services.ts';
 import { HostApprovals } from './host-approvals.ts';
 import { Layout } from './layout.ts';
 import { LivePod } from '../live/live-pod.ts';
@@ -42,6 +42,8 @@ export class Host {
   readonly history: SessionHistory;
   /** What connected clients do for the tools of pods. */
   readonly clientServices = new OfferedServices();
+  /** The values of variables and headers of editors' MCP servers. */
+  readonly editorServerValues = new EditorServerValues();
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
@@ -196,6 +198,7 @@ export class Host {
         await moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
       this.#unsaved.delete(id);
       this.#catalogue.remove(id);
+      this.editorServerValues.delete(id);
       this.#moved(id, 'removed');
     } finally {
       this.#removing.delete(id);
@@ -291,6 +294,8 @@ export class Host {
       const { spawned = false, parentId } = this.#catalogue.get(podId) ?? {};
       return this.clientServices.find(podId, spawned ? parentId : undefined);
     },
+    editorServerValues: (podId) =>
+      this.editorServerValues.find(podId, (id) => this.#catalogue.get(id)?.parentId),
     changed: (pod, by) => this.#changed(pod, by),
     asked: (pod, approval) => this.#childPods.asked(pod, approval),
     settled: (pod, approvalId, how) => this.#childPods.settled(pod, approvalId, how),

@@ -10,7 +10,7 @@ export interface AgentContextParts {
   readonly header: Header;
   readonly view: PodView;
   readonly background: BackgroundCommands;
-  readonly callbacks: Pick<HostCallbacks<unknown>, 'clientServices' | 'spawn'>;
+  readonly callbacks: Pick<HostCallbacks<unknown>, 'clientServices' | 'editorServerValues' | 'spawn'>;
   /** Undefined until the agent is open: the pod is created with it. */
   readonly pod: () =>
     | { readonly publish: (draft: UnnumberedEvent) => unknown; readonly usedByRun: Totals }
@@ -30,6 +30,7 @@ export function agentContext({ header, view, background, callbacks, pod }: Agent
     background,
     settings: () => view.settings,
     client: () => callbacks.clientServices(id),
+    editorServerValues: () => callbacks.editorServerValues(id),
     // One level deep: children could otherwise multiply without a person noticing.
     ...(extras?.spawned !== true && {
       children: {

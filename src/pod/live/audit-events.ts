@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../audit/index.ts';
-import { asPolypodError, type JsonObject } from '../../base/index.ts';
+import { asPolypodError, isObject, type JsonObject } from '../../base/index.ts';
 import type { Caller, PodCommand } from '../command.ts';
 import type { PodFact, Settlement } from '../event.ts';
 import type { PodSettings } from '../settings.ts';
@@ -84,18 +84,23 @@ const PERMISSIONS = [
   'paths',
   'permissionTool',
   'mcpConfig',
+  'editorServers',
 ] as const satisfies readonly (keyof PodSettings)[];
 
 /** The changed settings with their new values; `null` for a removed one. */
 function changedSettings(before: PodSettings, after: PodSettings): JsonObject | undefined {
   const changed = PERMISSIONS.filter(
     (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
-  ).map((name) => [name, name === 'mcpConfig' ? serversIn(after) : (after[name] ?? null)] as const);
+  ).map((name) => [name, recordedValue(name, after)] as const);
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 
-/** Only the names: the values may contain secrets. */
-function serversIn({ mcpConfig }: PodSettings): readonly string[] | null {
-  const servers = mcpConfig?.mcpServers;
-  return typeof servers === 'object' && servers !== null ? Object.keys(servers) : null;
+/** Of MCP servers only the names: the values may contain secrets. */
+function recordedValue(name: (typeof PERMISSIONS)[number], settings: PodSettings): unknown {
+  if (name === 'mcpConfig') return namesIn(settings.mcpConfig?.mcpServers);
+  return name === 'editorServers' ? namesIn(settings.editorServers) : (settings[name] ?? null);
+}
+
+function namesIn(servers: unknown): readonly string[] | null {
+  return isObject(servers) ? Object.keys(servers) : null;
 }

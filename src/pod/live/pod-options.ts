@@ -7,7 +7,7 @@ import type { DeadlinePolicy } from './approvals.ts';
 import type { Caller, Overrides, ValidCommandOf } from '../command.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
 import type { Header } from '../session/index.ts';
-import type { SettingsChange } from '../settings.ts';
+import type { ServerValues, SettingsChange } from '../settings.ts';
 
 /** Why a run with these overrides must not start; undefined if it may. */
 export type RefuseStart = (overrides: Overrides | undefined) => string | undefined;
@@ -46,6 +46,8 @@ export interface HostCallbacks<Self> {
   readonly refuseStart: RefuseStart;
   /** What a connected client does for the tools of a pod. */
   readonly clientServices: (podId: string) => ClientServices | undefined;
+  /** The values of variables and headers of the MCP servers that an editor named; undefined if no editor has given them here. */
+  readonly editorServerValues: (podId: string) => ServerValues | undefined;
   /** The pod's row has changed. */
   readonly changed: (pod: Self, by: PodFact['type']) => void;
   /** An approval was requested or settled: the parent is notified. */

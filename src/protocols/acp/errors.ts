@@ -45,6 +45,21 @@ export function authRequired(message: string): PolypodError {
   return new PolypodError('denied', message, { cause: { acpCode: ACP_CODES.authRequired } });
 }
 
+/** The configuration or the models cannot be used. No parameter of the request is wrong. */
+export function invalidConfiguration(message: string): PolypodError {
+  return new PolypodError(
+    'bad-request',
+    `${message}\nCorrect it and try again. "polypod doctor" checks the whole configuration.`,
+    {
+      cause: { acpCode: RPC_CODES.internalError },
+    },
+  );
+}
+
+export function isAuthRequired({ cause }: PolypodError): boolean {
+  return isObject(cause) && cause.acpCode === ACP_CODES.authRequired;
+}
+
 export function unknownSession(sessionId: string): PolypodError {
   return new PolypodError('not-found', `no session has the id ${sessionId}: list them with session/list`, {
     cause: { data: { sessionId } },

@@ -9,4 +9,6 @@ export interface AcpNeeds {
   readonly inventory: Inventory;
   /** The permission mode of sessions that set none. */
   readonly defaultMode: () => PermissionMode;
+  /** Reads the configuration again. If it is invalid, nothing changes and the error is thrown. */
+  readonly reloadConfig: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { Host, OfferedModel, SettingsChange } from '../../pod/index.ts';
+import type { Host, OfferedModel, PermissionMode, SettingsChange } from '../../pod/index.ts';
 import type { AvailableCommand } from './wire.ts';
 
 /** What a connection needs from the program that serves it. */
@@ -9,10 +9,12 @@ export interface AcpParts {
   readonly by: string;
   /** The models that can be used now. */
   readonly models: () => Promise<readonly OfferedModel[]>;
-  /** Resolves the model of new sessions. Rejects with the next step if there is no account. */
-  readonly defaultModel: () => Promise<OfferedModel>;
+  /** Resolves if new sessions have a model. Rejects with the next step if there is no account, or the configuration is invalid. */
+  readonly requireModel: () => Promise<void>;
+  /** Reads the configuration again. */
+  readonly reload: () => Promise<void>;
   /** The permission mode of sessions that set none. */
-  readonly mode: 'read-only' | 'workspace-write' | 'full-access';
+  readonly mode: () => PermissionMode;
   /** The settings of new sessions. */
   readonly settings?: SettingsChange | undefined;
   /** The slash commands of a directory, which become prompts. */

@@ -22,7 +22,10 @@ export interface ClientCapabilities {
   readonly booleanOptions: boolean;
   readonly notices: boolean;
   readonly compaction: boolean;
+  /** Shows forms. */
   readonly elicitation: boolean;
+  /** Asks the user to open pages. */
+  readonly urlElicitation: boolean;
   /** Shows the output of commands that the agent runs itself, from `_meta.terminal_output`. */
   readonly terminalOutput: boolean;
   /** Wants the numbers of the pod's events in `_meta.polypod.seq`: an extension of this agent. */

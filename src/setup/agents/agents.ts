@@ -85,7 +85,16 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
 
 async function openAgent(
   options: AgentsOptions,
-  { podId, cwd, todos, background, settings, client = () => undefined, children }: AgentContext,
+  {
+    podId,
+    cwd,
+    todos,
+    background,
+    settings,
+    client = () => undefined,
+    editorServerValues,
+    children,
+  }: AgentContext,
   savedRules: SavedRules,
 ): Promise<Agent> {
   const { config, env, dataPaths, version } = options;
@@ -131,7 +140,7 @@ async function openAgent(
     cwd,
     clientVersion: version,
     ...withoutUndefined({ fetch: fetchFrom(env) }),
-    ask: () => client()?.ask,
+    ask: client,
     onChange: (status) => {
       options.onServerChange?.(podId, status);
       const { name, state, error = 'no reason is known' } = status;
@@ -140,14 +149,19 @@ async function openAgent(
   });
   /** An editor reports invalid servers to its user; the session works without them. */
   const serverTools = async () => {
+    const { mcpConfig, mcpContext, editorServers } = settings();
+    const others = withoutUndefined({ mcpConfig, mcpContext });
     try {
-      return await servers.tools(settings());
+      return await servers.tools({
+        ...others,
+        ...withoutUndefined({ editorServers, editorValues: editorServerValues?.() }),
+      });
     } catch (thrown) {
       const warn = client()?.warn;
       const { code, message } = asPolypodError(thrown);
       if (warn === undefined || code !== 'bad-request') throw thrown;
       warn(`The MCP servers of the editor are not used: ${message}`);
-      return servers.tools({});
+      return servers.tools(editorServers === undefined ? {} : others);
     }
   };
   const ledger = commandLedger(dataPaths);

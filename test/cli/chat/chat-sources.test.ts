@@ -98,7 +98,7 @@ async function published(script: readonly SimAnswer[]) {
     path,
     serves: 'host',
     version: '0',
-    methods: await hostMethods({ host, models, version: '0' }),
+    methods: await hostMethods({ host, models: () => models, version: '0' }),
     takeOvers: {},
     log: silence,
     caught: () => {},

@@ -24,6 +24,21 @@ test.each([1, 2, 99, 0])('a client that asks for version %d gets version 1', asy
   expect(result).toMatchObject({ protocolVersion: 1, agentInfo: { name: 'polypod' } });
 });
 
+test('a client of version 2 gets version 1, also with the parameters of version 2', async () => {
+  const params = { protocolVersion: 2, info: { name: 'editor', version: '1' }, capabilities: {} };
+  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params })}\n`;
+  const { stdout } = await polypod(['acp'], { input });
+  const { result } = objectOf(JSON.parse(stdout));
+  // Nothing of the draft: no `info` and no `capabilities`.
+  expect(Object.keys(objectOf(result)).toSorted()).toEqual([
+    'agentCapabilities',
+    'agentInfo',
+    'authMethods',
+    'protocolVersion',
+  ]);
+  expect(result).toMatchObject({ protocolVersion: 1 });
+});
+
 test('the agent declares what it supports, and nothing of the draft', async () => {
   const { env } = await acpFixture([]);
   expect((await new Editor(env).initialize()).agentCapabilities).toEqual({
@@ -56,6 +71,14 @@ describe('an empty home directory', () => {
     expect(arrayOf((await editor.initialize()).authMethods)).toEqual([
       expect.objectContaining({ type: 'terminal', id: 'setup', args: ['--setup'] }),
     ]);
+    // As Zed does: both conventions.
+    const both = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
+    const zed = new Editor({ HOME: temporaryDirectory() }, { capabilities: both });
+    const [method] = arrayOf((await zed.initialize()).authMethods);
+    expect(method).toMatchObject({
+      type: 'terminal',
+      _meta: { 'terminal-auth': { label: 'Set up an account' } },
+    });
   });
 
   test.each(['without a daemon', 'through a daemon'])(

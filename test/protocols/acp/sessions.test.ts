@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import { polypod } from '../../cli/polypod.ts';
-import { acpFixture, calls, describeWithAndWithoutDaemon, textAnswer, shown, STALLS } from './fixture.ts';
+import {
+  acpFixture,
+  allow,
+  asks,
+  calls,
+  describeWithAndWithoutDaemon,
+  textAnswer,
+  shown,
+  STALLS,
+} from './fixture.ts';
 
 describeWithAndWithoutDaemon((openFixture) => {
   test('session/load replays the conversation before its answer, and session/resume replays nothing', async () => {
@@ -230,6 +239,42 @@ test('settings and names that other clients change are reported', async () => {
   const named = await polypod(['rename', sessionId, 'greeting'], { env });
   expect(named, named.stderr).toMatchObject({ code: 0 });
   await one.update(sessionId, ({ title }) => title === 'greeting');
+});
+
+test('a session that another client removes cancels the prompt, and is unknown', async () => {
+  const { editor, cwd, env } = await acpFixture([STALLS], { daemon: true });
+  const one = await editor();
+  const { sessionId } = await one.newSession(cwd);
+  const prompt = one.prompt(sessionId, 'go');
+  await one.updateOf(sessionId, 'agent_message_chunk');
+  const removed = await polypod(['rm', '--yes', sessionId], { env });
+  expect(removed, removed.stderr).toMatchObject({ code: 0 });
+  expect(await prompt).toBe('cancelled');
+  await expect(one.prompt(sessionId, 'again')).rejects.toMatchObject({ code: -32002 });
+});
+
+test('event numbers are sent to a client that declares them, and to no other', async () => {
+  const { editor, cwd } = await acpFixture([textAnswer('Hello'), asks(), textAnswer('Made')], {
+    daemon: true,
+  });
+  const capabilities = { _meta: { polypod: { eventNumbers: true } } };
+  const [one, other] = [await editor({ capabilities, permission: () => allow }), await editor()];
+  const { sessionId } = await one.newSession(cwd);
+  const numbers = ({ log }: typeof one): readonly unknown[] =>
+    log.received.flatMap(({ method, params }) => {
+      const { _meta: meta } = objectOf(params);
+      return method === undefined || meta === undefined ? [] : [objectOf(objectOf(meta).polypod).seq];
+    });
+  await one.prompt(sessionId, 'hi');
+  await other.agent.request('session/resume', { sessionId, cwd });
+  await one.prompt(sessionId, 'make it');
+  await other.update(sessionId, ({ status }) => status === 'completed');
+  const seen = numbers(one).map(Number);
+  expect(seen).toEqual(seen.toSorted((left, right) => left - right));
+  expect(seen.length).toBeGreaterThan(4);
+  const { params } = await one.permissionRequest();
+  expect(objectOf(params)).toMatchObject({ _meta: { polypod: { seq: expect.any(Number) as number } } });
+  expect(numbers(other)).toEqual([]);
 });
 
 test('the title that a model writes is reported', async () => {

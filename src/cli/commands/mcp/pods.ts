@@ -49,10 +49,10 @@ export function podsInDaemon(dataPaths: DataPaths): ServedPods {
 }
 
 /** The pods of this process. A session that another process has open is used there. */
-export function podsInProcess({ host, models }: InProcess, dataPaths: DataPaths): ServedPods {
+export function podsInProcess({ host, setup }: InProcess, dataPaths: DataPaths): ServedPods {
   return {
     rows: () => host.sessions.list(),
-    create: async (session) => (await newSession(host, models, session)).id,
+    create: async (session) => (await newSession(host, setup.models, session)).id,
     approvals: () => pendingApprovals(host),
     use: async (row, use) => {
       const owner = ownerOf(row, dataPaths);

@@ -91,12 +91,12 @@ async function openBackend(
   const { openHostInProcess } = await import('../../hosting/host-in-process.ts');
   const here = await openHostInProcess({ dataPaths, offline }, context);
   here.warnings.forEach(report);
-  const { host, config, models, audit, close } = here;
+  const { host, setup, audit, close } = here;
   const { publishPods } = await import('../../hosting/publish-pods.ts');
-  const published = publishPods({ host, dataPaths, config, models, audit }).catch(() => undefined);
+  const published = publishPods({ host, dataPaths, setup, audit }).catch(() => undefined);
   return {
     pods: podsInProcess(here, dataPaths),
-    mode: async () => modeIn(config),
+    mode: async () => modeIn(setup.config),
     audit: (event) => audit?.(event),
     close: async () => {
       await (await published)?.close();

@@ -1,4 +1,4 @@
-import type { ClientQuestion, TerminalCommand } from '../../../pod/index.ts';
+import type { ClientPage, ClientQuestion, TerminalCommand } from '../../../pod/index.ts';
 import type { Peer } from '../peer.ts';
 import type { AcpParts } from '../parts.ts';
 import type { ClientCapabilities, SessionUpdate } from '../wire.ts';
@@ -32,6 +32,10 @@ export class EditorServices {
         }),
       ...(capabilities.elicitation && {
         ask: (question: ClientQuestion, signal: AbortSignal) => questions.ask(question, signal),
+      }),
+      ...(capabilities.urlElicitation && {
+        openPage: (page: ClientPage, signal: AbortSignal) => questions.openPage(page, signal),
+        pageDone: (id: string) => questions.pageDone(id),
       }),
     });
   }

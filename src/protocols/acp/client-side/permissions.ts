@@ -2,7 +2,8 @@ import { asPolypodError, objectOf, stringOf } from '../../../base/index.ts';
 import type { Approval, PodCommandOf } from '../../../pod/index.ts';
 import { inputOf, kindOf, locationsOf, textBlock } from '../encode/tool-call.ts';
 import type { Peer } from '../peer.ts';
-import type { PermissionOption, ToolCallFields } from '../wire.ts';
+import type { PermissionOption, ToolCallContent, ToolCallFields } from '../wire.ts';
+import { proposedChange } from './proposed-change.ts';
 
 type Decision = Omit<PodCommandOf<'decide'>, 'type' | 'approvalId'>;
 
@@ -34,15 +35,23 @@ export class Permissions {
     this.#parts = parts;
   }
 
-  /** Sends a request, unless one is open. `seq` is the number of the event that requires the approval. */
-  ask(approval: Approval, seq?: number): void {
-    const { approvalId } = approval;
+  /**
+   * Sends a request, unless one is open. `seq` is the number of the event that requires the approval. Resolves when the request
+   * is sent or withdrawn.
+   */
+  async ask(approval: Approval, seq?: number): Promise<void> {
+    const { approvalId, tool } = approval;
     if (this.#open.has(approvalId)) return;
     const withdrawn = new AbortController();
     this.#open.set(approvalId, withdrawn);
     this.#parts.announce(approval);
-    void this.#request(approval, withdrawn.signal, seq).then(async (decision) => {
-      this.#open.delete(approvalId);
+    const change =
+      tool === 'write' || tool === 'edit'
+        ? await proposedChange(tool, inputOf(approval.arguments), this.#parts.cwd)
+        : [];
+    void this.#request(approval, change, withdrawn.signal, seq).then(async (decision) => {
+      // A request that was withdrawn may have been replaced by another one.
+      if (this.#open.get(approvalId) === withdrawn) this.#open.delete(approvalId);
       if (decision !== undefined) await this.#parts.decide({ approvalId, ...decision });
     });
   }
@@ -67,13 +76,14 @@ export class Permissions {
   /** Resolves with the decision; undefined if the request was withdrawn or the client has disconnected. */
   async #request(
     approval: Approval,
+    change: readonly ToolCallContent[],
     signal: AbortSignal,
     seq: number | undefined,
   ): Promise<Decision | undefined> {
     const { peer, sessionId, cwd, eventNumbers } = this.#parts;
     const params = {
       sessionId,
-      toolCall: callOf(approval, cwd),
+      toolCall: callOf(approval, change, cwd),
       options: optionsOf(approval),
       ...(eventNumbers && seq !== undefined && { _meta: { polypod: { seq } } }),
     };
@@ -99,16 +109,21 @@ export function callTitle({ title, podId, podName }: Approval): string {
   return podId === undefined ? title : `${podName ?? 'Sub-agent'}: ${title}`;
 }
 
-function callOf(approval: Approval, cwd: string): ToolCallFields & { readonly toolCallId: string } {
+function callOf(
+  approval: Approval,
+  change: readonly ToolCallContent[],
+  cwd: string,
+): ToolCallFields & { readonly toolCallId: string } {
   const { tool, reason, arguments: json } = approval;
   const input = inputOf(json);
   const locations = locationsOf(input, cwd);
   return {
     toolCallId: callIdOf(approval),
     title: callTitle(approval),
+    name: tool,
     kind: kindOf(tool),
     status: 'pending',
-    content: [textBlock(reason)],
+    content: [textBlock(reason), ...change],
     ...(input && { rawInput: input }),
     ...(locations.length > 0 && { locations }),
   };

@@ -1,11 +1,11 @@
 import { isObject, objectOf } from '../../../base/index.ts';
-import type { ClientAnswer, ClientQuestion } from '../../../pod/index.ts';
+import type { ClientAnswer, ClientPage, ClientQuestion } from '../../../pod/index.ts';
 import type { Peer } from '../peer.ts';
 
 /** How long a question waits for the user. */
 const LIMIT_MS = 5 * 60_000;
 
-/** Shows the questions of tools as forms in the editor. */
+/** Shows the questions of tools as forms in the editor, and asks to open pages. */
 export class Questions {
   readonly #peer: Peer;
   readonly #sessionId: string;
@@ -16,11 +16,23 @@ export class Questions {
     this.#sessionId = sessionId;
   }
 
-  async ask({ message, schema }: ClientQuestion, signal: AbortSignal): Promise<ClientAnswer> {
+  ask({ message, schema }: ClientQuestion, signal: AbortSignal): Promise<ClientAnswer> {
+    return this.#request({ mode: 'form', message, requestedSchema: schema }, signal);
+  }
+
+  async openPage({ message, url, id }: ClientPage, signal: AbortSignal): Promise<ClientAnswer['action']> {
+    return (await this.#request({ mode: 'url', message, url, elicitationId: id }, signal)).action;
+  }
+
+  pageDone(id: string): void {
+    this.#peer.notify('elicitation/complete', { elicitationId: id });
+  }
+
+  async #request(question: object, signal: AbortSignal): Promise<ClientAnswer> {
     const withdrawn = new AbortController();
     this.#open.add(withdrawn);
     const until = AbortSignal.any([signal, withdrawn.signal, AbortSignal.timeout(LIMIT_MS)]);
-    const params = { sessionId: this.#sessionId, mode: 'form', message, requestedSchema: schema };
+    const params = { sessionId: this.#sessionId, ...question };
     try {
       const { action, content } = objectOf(await this.#peer.request('elicitation/create', params, until));
       if (action === 'accept') return { action, content: isObject(content) ? content : {} };

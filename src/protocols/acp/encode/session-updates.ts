@@ -1,6 +1,7 @@
-import { type JsonObject, withoutUndefined } from '../../../base/index.ts';
+import { type JsonObject, numberOf, stringOf, withoutUndefined } from '../../../base/index.ts';
 import type { PodEvent, PodEventOf, Snapshot } from '../../../pod/index.ts';
 import type { ClientCapabilities, SessionUpdate, ToolCallFields } from '../wire.ts';
+import { ShownTerminals } from './shown-terminals.ts';
 import {
   blockOf,
   type Content,
@@ -10,6 +11,7 @@ import {
   resultFields,
   textBlock,
   titleOf,
+  type ToolOutput,
 } from './tool-call.ts';
 
 type BlockHead = DistributiveOmit<PodEventOf<'block-start'>, 'type' | 'index' | 'seq' | 'entryId'>;
@@ -43,10 +45,12 @@ export class SessionProjection {
   readonly #calls = new Map<string, JsonObject | undefined>();
   /** The commands of people that the client knows. */
   readonly #shells = new Set<string>();
+  readonly #terminals: ShownTerminals;
   #compaction = '';
 
   constructor(options: ProjectionOptions) {
     this.#options = options;
+    this.#terminals = new ShownTerminals(options.cwd);
   }
 
   /** Whether the client knows a call. Editors reject an update of an unknown one. */
@@ -96,8 +100,17 @@ export class SessionProjection {
         kind: kindOf(tool),
         status: 'pending',
         ...fields,
+        ...(tool === COMMAND_TOOL &&
+          this.#options.capabilities.terminalOutput &&
+          this.#terminals.create(callId)),
       },
     ];
+  }
+
+  /** A call that runs, with its output so far. */
+  running(callId: string, title: string, json: string, text: string): readonly SessionUpdate[] {
+    const started = this.#start(callId, { title, status: 'in_progress' }, json);
+    return text === '' ? [started] : [started, ...this.#output(callId, text)];
   }
 
   /** Takes over a call that the client knows from the history. */
@@ -117,14 +130,17 @@ export class SessionProjection {
   }: Pick<PodEventOf<'shell-start'>, 'shellId' | 'command' | 'private'>): readonly SessionUpdate[] {
     if (isPrivate) return [];
     this.#shells.add(shellId);
+    const toolCallId = shellCall(shellId);
+    const hasTerminal = this.#options.capabilities.terminalOutput;
     return [
       {
         sessionUpdate: 'tool_call',
-        toolCallId: shellCall(shellId),
+        toolCallId,
         title: command,
         kind: 'execute',
         status: 'in_progress',
         rawInput: { command },
+        ...(hasTerminal && { ...this.#terminals.create(toolCallId), ...this.#terminals.show(toolCallId) }),
       },
     ];
   }
@@ -167,13 +183,11 @@ export class SessionProjection {
         const known = this.announce(callId, name, title, json);
         return [
           ...known,
-          this.#update(callId, { title, status: 'in_progress', ...this.#fieldsOf(callId, json) }),
+          this.#start(callId, { title, status: 'in_progress', ...this.#fieldsOf(callId, json) }, json),
         ];
       }
       case 'tool-update':
-        return this.#calls.has(event.callId)
-          ? [this.#update(event.callId, { content: [textBlock(event.text)] })]
-          : [];
+        return this.#calls.has(event.callId) ? this.#output(event.callId, event.text) : [];
       case 'tool-end':
         return this.#toolEnd(event);
       case 'turn-end':
@@ -193,15 +207,13 @@ export class SessionProjection {
       case 'shell-start':
         return this.announceShell(event);
       case 'shell-update':
-        return this.#shells.has(event.shellId)
-          ? [this.#update(shellCall(event.shellId), { content: [textBlock(event.text)] })]
-          : [];
+        return this.#shells.has(event.shellId) ? this.#output(shellCall(event.shellId), event.text) : [];
       case 'shell-end':
         return this.#shells.delete(event.shellId)
           ? [
               this.#update(shellCall(event.shellId), {
                 status: event.output.isError || event.status !== 'done' ? 'failed' : 'completed',
-                content: contentOf(event.output.content),
+                ...this.#resultOf(shellCall(event.shellId), event.output, undefined),
               }),
             ]
           : [];
@@ -278,11 +290,38 @@ export class SessionProjection {
   #toolEnd({ callId, name, status, output }: PodEventOf<'tool-end'>): readonly SessionUpdate[] {
     const known = this.announce(callId, name, name, '');
     const input = this.#calls.get(callId);
+    // A call that never ran has a reason and no output.
+    if (status === 'denied' || status === 'skipped') this.#terminals.forget(callId);
+    const { _meta: meta, ...result } = this.#resultOf(callId, output, input);
+    const exact = status !== 'done' && status !== 'failed' && { polypod: { status } };
     const end = this.#close(callId, status === 'done' ? 'completed' : 'failed', {
-      ...resultFields(output, input, this.#options.cwd),
-      ...(status !== 'done' && status !== 'failed' && { _meta: { polypod: { status } } }),
+      ...result,
+      ...((meta !== undefined || exact !== false) && { _meta: { ...meta, ...exact } }),
     });
     return [...known, end];
+  }
+
+  /** A call starts. A command in the background prints nothing here. */
+  #start(callId: string, fields: ToolCallFields, json: string): SessionUpdate {
+    const isBackground = inputOf(json)?.background === true;
+    return this.#update(callId, { ...fields, ...(!isBackground && this.#terminals.show(callId)) });
+  }
+
+  /** The latest output of a call that runs. */
+  #output(callId: string, text: string): readonly SessionUpdate[] {
+    if (!this.#terminals.isShown(callId)) return [this.#update(callId, { content: [textBlock(text)] })];
+    const meta = this.#terminals.update(callId, text);
+    return meta === undefined ? [] : [this.#update(callId, { _meta: meta })];
+  }
+
+  /** The result of a call, in its terminal if it has one. */
+  #resultOf(callId: string, output: ToolOutput, input: JsonObject | undefined): ToolCallFields {
+    const fields = resultFields(output, input, this.#options.cwd);
+    if (!this.#terminals.isShown(callId)) return fields;
+    const { content: _, ...rest } = fields;
+    const { exitCode, signal } = output.details ?? {};
+    const exit = { exitCode: numberOf(exitCode) ?? null, signal: stringOf(signal) || null };
+    return { ...rest, _meta: this.#terminals.end(callId, exit, textOf(output.content)) };
   }
 
   #compactionEnd({ result }: PodEventOf<'compaction-end'>): readonly SessionUpdate[] {
@@ -323,7 +362,12 @@ export class SessionProjection {
 
   #close(callId: string, status: 'completed' | 'failed', fields: ToolCallFields): SessionUpdate {
     this.#calls.delete(callId);
-    return this.#update(callId, { status, ...fields });
+    const isRunning = this.#terminals.isShown(callId);
+    // The output is not repeated: the call ended without a result of its own.
+    const meta = isRunning ? this.#terminals.end(callId, { exitCode: null, signal: null }) : undefined;
+    this.#terminals.forget(callId);
+    const { _meta: own } = fields;
+    return this.#update(callId, { status, ...fields, ...(meta && { _meta: { ...own, ...meta } }) });
   }
 
   #update(toolCallId: string, fields: ToolCallFields): SessionUpdate {
@@ -365,6 +409,9 @@ export function planOf(items: Snapshot['todos']): SessionUpdate {
 export function textOf(content: Content): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
+
+/** The tool whose calls run commands. */
+const COMMAND_TOOL = 'bash';
 
 function shellCall(shellId: string): string {
   return `shell-${shellId}`;

@@ -5,7 +5,7 @@ import type { ContentBlock, Location, ToolCallContent, ToolCallFields, ToolKind 
 import { hunksOf } from './hunks.ts';
 
 export type Content = ItemOf<'message'>['content'];
-type ToolOutput = PodEventOf<'tool-end'>['output'];
+export type ToolOutput = PodEventOf<'tool-end'>['output'];
 
 const KINDS: Readonly<Record<string, ToolKind>> = {
   read: 'read',

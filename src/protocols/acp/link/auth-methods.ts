@@ -15,14 +15,11 @@ export function authMethods(
   { terminalAuth, legacyTerminalAuth }: ClientCapabilities,
   { command, args }: AcpParts['setup'],
 ): readonly object[] {
-  if (terminalAuth)
-    return [{ type: 'terminal', id: SETUP_METHOD, name: NAME, description: DESCRIPTION, args: ['--setup'] }];
-  return [
-    {
-      id: SETUP_METHOD,
-      name: NAME,
-      description: `Run "polypod accounts add" in a terminal, then try again.`,
-      ...(legacyTerminalAuth && { _meta: { 'terminal-auth': { command, args: [...args], label: NAME } } }),
-    },
-  ];
+  const legacy = legacyTerminalAuth && {
+    _meta: { 'terminal-auth': { command, args: [...args], label: NAME } },
+  };
+  const method = { id: SETUP_METHOD, name: NAME };
+  return terminalAuth
+    ? [{ type: 'terminal', ...method, description: DESCRIPTION, args: ['--setup'], ...legacy }]
+    : [{ ...method, description: 'Run "polypod accounts add" in a terminal, then try again.', ...legacy }];
 }

@@ -11,7 +11,7 @@ import {
 import { DEFAULT_THINKING } from '../encode/options.ts';
 import { textOf } from '../encode/session-updates.ts';
 import type { Content } from '../encode/tool-call.ts';
-import { authRequired, invalidParam, invalidRequest, rpcErrorOf, unknownSession } from '../errors.ts';
+import { invalidParam, invalidRequest, isAuthRequired, rpcErrorOf, unknownSession } from '../errors.ts';
 import type { AcpParts } from '../parts.ts';
 import { promptContent } from '../prompt-content.ts';
 import { AcpSession, type Beginning } from '../sessions/acp-session.ts';
@@ -29,6 +29,7 @@ import {
   directoriesParam,
   directoryParam,
   existingDirectoryParam,
+  type NamedServers,
   readCapabilities,
   serversParam,
   textParam,
@@ -46,6 +47,8 @@ export class Connection {
   readonly #parts: AcpParts;
   readonly #sessions = new Map<string, AcpSession>();
   #capabilities: ClientCapabilities | undefined;
+  /** A prompt has failed because of its account. The next request reads the configuration again. */
+  #isAccountRejected = false;
 
   readonly #methods: Readonly<Record<string, Method>> = {
     initialize: (params) => this.#initialize(params),
@@ -111,25 +114,28 @@ export class Connection {
     };
   }
 
-  /** There is nothing to sign in to: an account is ready once it is configured. */
+  /** There is nothing to sign in to: an account is ready once it is configured, by the set-up in a terminal for example. */
   async #authenticate(params: JsonObject): Promise<object> {
     const methodId = textParam(params, 'methodId');
     if (methodId !== SETUP_METHOD) throw invalidParam('methodId', `must be ${SETUP_METHOD}`);
-    await this.#requireModel();
+    await this.#reload();
+    await this.#parts.requireModel();
     return {};
   }
 
   async #new(params: JsonObject): Promise<object> {
     const cwd = await existingDirectoryParam(params);
-    const [paths, mcpConfig] = [directoriesParam(params), serversParam(params)];
+    const [paths, servers] = [directoriesParam(params), serversParam(params)];
     await this.#requireModel();
     const settings: SettingsChange = {
       autoTitle: true,
       ...this.#parts.settings,
       ...(paths.length > 0 && { paths: [...paths] }),
-      ...(mcpConfig && { mcpConfig }),
+      ...(servers?.settings && { editorServers: servers.settings }),
     };
-    const pod = await this.#parts.host.create({ cwd, settings, lazy: true });
+    const { host } = this.#parts;
+    const pod = await host.create({ cwd, settings, lazy: true });
+    if (servers !== undefined) host.editorServerValues.set(pod.id, servers.values);
     const session = this.#add(pod, cwd);
     const options = await session.options();
     // Zed drops updates of a session whose id it has not received yet.
@@ -145,21 +151,31 @@ export class Connection {
   async #open(params: JsonObject, beginning: Beginning): Promise<object> {
     const sessionId = textParam(params, 'sessionId');
     const cwd = directoryParam(params);
-    const [paths, mcpConfig] = [directoriesParam(params), serversParam(params)];
+    const [paths, servers] = [directoriesParam(params), serversParam(params)];
     const row = await this.#row(sessionId);
     if (resolve(row.cwd) !== cwd)
       throw invalidParam('cwd', `must be ${row.cwd}, the directory of the session`);
     await this.#sessions.get(sessionId)?.close('leave');
-    const session = this.#add(this.#parts.host.pod(sessionId), cwd);
-    if (paths.length > 0 || mcpConfig !== undefined)
-      await session.handle({
-        type: 'configure',
-        set: { ...(paths.length > 0 && { paths: [...paths] }), ...(mcpConfig && { mcpConfig }) },
-      });
+    const pod = this.#parts.host.pod(sessionId);
+    const session = this.#add(pod, cwd);
+    if (paths.length > 0) await session.handle({ type: 'configure', set: { paths: [...paths] } });
+    if (servers !== undefined) await this.#nameServers(session, pod, servers);
     await session.open(beginning);
     const options = await session.options();
     setImmediate(() => void session.sendCommands().catch(() => {}));
     return options;
+  }
+
+  /** The request names all MCP servers of the editor: others that it named before are disconnected. */
+  async #nameServers(session: AcpSession, pod: Pod, { settings, values }: NamedServers): Promise<void> {
+    this.#parts.host.editorServerValues.set(pod.id, values);
+    const { editorServers } = (await pod.snapshot()).settings;
+    if (JSON.stringify(editorServers) === JSON.stringify(settings)) return;
+    await session.handle(
+      settings === undefined
+        ? { type: 'configure', clear: ['editorServers'] }
+        : { type: 'configure', set: { editorServers: settings } },
+    );
   }
 
   async #list(params: JsonObject): Promise<object> {
@@ -256,20 +272,27 @@ export class Connection {
     const session = this.#session(params);
     const content = promptContent(params.prompt);
     const text = textOf(content);
-    if (/^\/compact(?:\s|$)/.test(text))
-      return this.#compact(session, text.slice('/compact'.length).trim(), signal);
-    const end = await session.prompt(() => this.#expanded(session.cwd, content, text), signal);
-    return { stopReason: stopReasonOf(end) };
+    try {
+      if (/^\/compact(?:\s|$)/.test(text))
+        return await this.#compact(session, text.slice('/compact'.length).trim(), signal);
+      const end = await session.prompt(() => this.#expanded(session, content, text), signal);
+      return { stopReason: stopReasonOf(end) };
+    } catch (thrown) {
+      this.#isAccountRejected ||= isAuthRequired(asPolypodError(thrown));
+      throw thrown;
+    }
   }
 
-  /** The content of a prompt. A slash command becomes the prompt of its file. */
-  async #expanded(cwd: string, content: Content, text: string): Promise<Content> {
-    const expanded = text.startsWith('/') ? await this.#parts.expand(cwd, text) : undefined;
+  /** Prepares the content of a prompt. A slash command becomes the prompt of its file. */
+  async #expanded(session: AcpSession, content: Content, text: string): Promise<Content> {
+    await this.#requireModelOf(session);
+    const expanded = text.startsWith('/') ? await this.#parts.expand(session.cwd, text) : undefined;
     if (expanded === undefined) return content;
     return [{ type: 'text', text: expanded }, ...content.filter(({ type }) => type === 'image')];
   }
 
   async #compact(session: AcpSession, instructions: string, signal: AbortSignal): Promise<object> {
+    await this.#requireModelOf(session);
     const end = await session.compact(instructions, signal);
     if (end?.status === 'failed') throw runFailed(end.failure);
     // Editors that do not know compactions show nothing else of it.
@@ -280,12 +303,27 @@ export class Connection {
     return { stopReason: (isOver ? 'cancelled' : 'end_turn') satisfies StopReason };
   }
 
+  /** Editors whose terminal ran the set-up send no `authenticate`, so the configuration may be older than the account. */
   async #requireModel(): Promise<void> {
+    if (this.#isAccountRejected) await this.#reload();
     try {
-      await this.#parts.defaultModel();
+      await this.#parts.requireModel();
     } catch (thrown) {
-      throw authRequired(asPolypodError(thrown).message);
+      if (!isAuthRequired(asPolypodError(thrown))) throw thrown;
+      await this.#reload();
+      await this.#parts.requireModel();
     }
+  }
+
+  /** A loaded session may have been created with an account that is missing now. The simulated model must not answer instead. */
+  async #requireModelOf({ usesDefaultModel }: AcpSession): Promise<void> {
+    if (usesDefaultModel) await this.#requireModel();
+    else if (this.#isAccountRejected) await this.#reload();
+  }
+
+  async #reload(): Promise<void> {
+    await this.#parts.reload();
+    this.#isAccountRejected = false;
   }
 
   #add(pod: Pod, cwd: string): AcpSession {

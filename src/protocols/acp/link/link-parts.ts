@@ -1,6 +1,7 @@
-import { PolypodError } from '../../../base/index.ts';
+import { asPolypodError, isUnusableAccount } from '../../../base/index.ts';
 import type { Host, PermissionMode } from '../../../pod/index.ts';
 import type { Inventory } from '../../inventory.ts';
+import { authRequired, invalidConfiguration } from '../errors.ts';
 import type { AcpParts } from '../parts.ts';
 import type { AvailableCommand } from '../wire.ts';
 import type { AcpLinkHeader } from './link-header.ts';
@@ -9,14 +10,15 @@ export interface LinkContext {
   readonly host: Host;
   readonly version: string;
   readonly inventory: Pick<Inventory, 'models' | 'model' | 'promptFiles'>;
-  readonly mode: PermissionMode;
+  readonly mode: () => PermissionMode;
+  readonly reload: () => Promise<void>;
   readonly survivesClient: boolean;
 }
 
 /** What a connection is served with. */
 export function linkParts(
   { by, setup, terminals = false }: AcpLinkHeader,
-  { host, version, inventory, mode, survivesClient }: LinkContext,
+  { host, version, inventory, mode, reload, survivesClient }: LinkContext,
 ): AcpParts {
   return {
     host,
@@ -25,12 +27,12 @@ export function linkParts(
     setup,
     terminals,
     models: inventory.models,
-    defaultModel: async () => {
-      const { model, notices } = await inventory.model();
+    requireModel: async () => {
+      const { model, notices } = await inventory.model().catch(refuse);
       // Without an account the simulated model is chosen with a notice; --offline chooses it without one.
-      if (`${model.provider}/${model.id}` === SIMULATED && notices.length > 0) throw noAccount();
-      return model;
+      if (`${model.provider}/${model.id}` === SIMULATED && notices.length > 0) throw authRequired(NO_ACCOUNT);
     },
+    reload: () => reload().catch(refuse),
     mode,
     commands: async (cwd) => [
       COMPACT,
@@ -41,14 +43,15 @@ export function linkParts(
   };
 }
 
+function refuse(thrown: unknown): never {
+  const { message } = asPolypodError(thrown);
+  throw isUnusableAccount(thrown) ? authRequired(message) : invalidConfiguration(message);
+}
+
 const SIMULATED = 'sim/offline';
 
-function noAccount(): PolypodError {
-  return new PolypodError(
-    'denied',
-    'no provider account: run "polypod accounts add" in a terminal, or start the agent with --offline for the simulated model',
-  );
-}
+const NO_ACCOUNT =
+  'no provider account: run "polypod accounts add" in a terminal, or start the agent with --offline for the simulated model';
 
 const COMPACT: AvailableCommand = {
   name: 'compact',

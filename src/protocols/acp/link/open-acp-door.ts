@@ -7,7 +7,7 @@ import { serveAcp } from './serve.ts';
 
 /** Opens the ACP door of a daemon: a socket on which every `polypod acp` of this user is a connection. */
 export async function openAcpDoor(context: DoorContext & AcpNeeds): Promise<OpenDoor> {
-  const { host, version, inventory, defaultMode } = context;
+  const { host, version, inventory, defaultMode, reloadConfig } = context;
   return openRelayedDoor(context, {
     name: 'acp',
     socket: ACP_SOCKET,
@@ -16,7 +16,8 @@ export async function openAcpDoor(context: DoorContext & AcpNeeds): Promise<Open
         host,
         version,
         inventory,
-        mode: defaultMode(),
+        mode: defaultMode,
+        reload: reloadConfig,
         survivesClient: true,
       });
       return { notices: [], serve: (streams, signal) => serveAcp(streams, parts, signal) };

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
+import type { PodSettings, ServerValues } from '../../../pod/index.ts';
 import { invalidParam } from '../errors.ts';
 import type { ClientCapabilities } from '../wire.ts';
 
@@ -39,17 +40,37 @@ export function directoriesParam({ additionalDirectories }: JsonObject): readonl
   });
 }
 
-/** Reads the MCP servers of a session, in the form that the pod's settings have. */
-export function serversParam({ mcpServers }: JsonObject): JsonObject | undefined {
-  if (mcpServers !== undefined && mcpServers !== null && !Array.isArray(mcpServers))
-    throw invalidParam('mcpServers', 'must be a list');
+/** The MCP servers that an editor names for a session. */
+export interface NamedServers {
+  /** Undefined if the list is empty. */
+  readonly settings: PodSettings['editorServers'];
+  /** The values of variables and headers, which the settings only name. */
+  readonly values: ServerValues;
+}
+
+/** Reads the MCP servers of a session; undefined if the request has no list of them. */
+export function serversParam({ mcpServers }: JsonObject): NamedServers | undefined {
+  if (mcpServers === undefined || mcpServers === null) return undefined;
+  if (!Array.isArray(mcpServers)) throw invalidParam('mcpServers', 'must be a list');
   const servers = arrayOf(mcpServers).map((server, index) =>
     serverOf(objectOf(server), `mcpServers[${index}]`),
   );
-  return servers.length === 0 ? undefined : { mcpServers: Object.fromEntries(servers) };
+  return {
+    settings:
+      servers.length === 0
+        ? undefined
+        : Object.fromEntries(servers.map(({ name, settings }) => [name, settings])),
+    values: Object.fromEntries(servers.map(({ name, values }) => [name, values])),
+  };
 }
 
-function serverOf(server: JsonObject, place: string): readonly [string, JsonObject] {
+interface NamedServer {
+  readonly name: string;
+  readonly settings: JsonObject;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+function serverOf(server: JsonObject, place: string): NamedServer {
   const name = stringOf(server.name);
   if (name === '') throw invalidParam(`${place}.name`, 'must be a text that is not empty');
   if (server.type === 'http' || server.type === 'sse') {
@@ -57,18 +78,21 @@ function serverOf(server: JsonObject, place: string): readonly [string, JsonObje
     if (!/^https?:\/\//.test(url)) throw invalidParam(`${place}.url`, 'must be an http or https address');
     if (server.type === 'sse')
       throw invalidParam(`${place}.type`, 'sse is not supported: use a server with streamable HTTP');
-    return [name, { type: 'http', url, headers: pairsIn(server.headers, `${place}.headers`) }];
+    const values = pairsIn(server.headers, `${place}.headers`);
+    return { name, settings: { type: 'http', url, headers: Object.keys(values) }, values };
   }
   const command = stringOf(server.command);
   if (command === '') throw invalidParam(`${place}.command`, 'must be a text that is not empty');
-  return [
+  const values = pairsIn(server.env, `${place}.env`);
+  return {
     name,
-    { command, args: arrayOf(server.args).map(stringOf), env: pairsIn(server.env, `${place}.env`) },
-  ];
+    settings: { command, args: arrayOf(server.args).map(stringOf), env: Object.keys(values) },
+    values,
+  };
 }
 
 /** A list of names and values as an object. */
-function pairsIn(pairs: unknown, place: string): JsonObject {
+function pairsIn(pairs: unknown, place: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     arrayOf(pairs).map((pair, index) => {
       const { name, value } = objectOf(pair);
@@ -91,6 +115,7 @@ export function readCapabilities(value: unknown): ClientCapabilities {
     notices: isObject(sessions?.notices),
     compaction: isObject(sessions?.compaction),
     elicitation: isObject(asks?.form),
+    urlElicitation: isObject(asks?.url),
     terminalOutput: meta?.terminal_output === true,
     eventNumbers: objectOf(meta?.polypod).eventNumbers === true,
   };

@@ -6,7 +6,7 @@ import { callIdOf, callTitle, Permissions } from '../client-side/permissions.ts'
 import { configOptions, modesOf, type ShownSettings } from '../encode/options.ts';
 import { replayOf } from '../encode/replay.ts';
 import { type NumberedUpdate, planOf, SessionProjection } from '../encode/session-updates.ts';
-import { type Content, textBlock } from '../encode/tool-call.ts';
+import type { Content } from '../encode/tool-call.ts';
 import type { Peer } from '../peer.ts';
 import type { AcpParts } from '../parts.ts';
 import type { ClientCapabilities, ConfigOption, SessionModes, SessionUpdate } from '../wire.ts';
@@ -44,6 +44,7 @@ export class AcpSession {
   #forwarder: EventForwarder | undefined;
   #shown: ShownSettings | undefined;
   #settingsSent: Promise<void> = Promise.resolve();
+  #usesDefaultModel = true;
   #name: string | undefined;
   #title: string | undefined;
   #window = 0;
@@ -75,6 +76,11 @@ export class AcpSession {
         await this.handle({ type: 'decide', ...decision }).catch(() => {});
       },
     });
+  }
+
+  /** Whether the session has no model of its own. */
+  get usesDefaultModel(): boolean {
+    return this.#usesDefaultModel;
   }
 
   /** Starts to forward events. Resolves when the client has received the beginning. */
@@ -219,6 +225,7 @@ export class AcpSession {
   async #join(snapshot: Snapshot, beginning: Beginning): Promise<void> {
     this.#projection = this.#newProjection();
     this.#shown = this.#shownIn(snapshot);
+    this.#usesDefaultModel = snapshot.settings.model === undefined;
     this.#name = snapshot.settings.name;
     this.#title = snapshot.title?.text;
     this.#window = snapshot.stats.contextWindow ?? 0;
@@ -226,7 +233,7 @@ export class AcpSession {
     this.#cost = snapshot.stats.totals.cost;
     if (beginning === 'history') await this.#replay(snapshot);
     this.#sendProgress(snapshot, beginning);
-    for (const approval of snapshot.approvals) this.#permissions.ask(approval);
+    await Promise.all(snapshot.approvals.map((approval) => this.#permissions.ask(approval)));
     this.#permissions.keep(snapshot.approvals);
     this.#prompts.rejoin(snapshot);
   }
@@ -256,15 +263,7 @@ export class AcpSession {
     for (const { call, text } of tools) {
       const { callId, name, title, arguments: json } = call;
       this.#send(this.#projection.announce(callId, name, title, json));
-      this.#send([
-        {
-          sessionUpdate: 'tool_call_update',
-          toolCallId: callId,
-          title,
-          status: 'in_progress',
-          ...(text !== '' && { content: [textBlock(text)] }),
-        },
-      ]);
+      this.#send(this.#projection.running(callId, title, json, text));
     }
     for (const shell of shells) this.#send(this.#projection.announceShell(shell));
     for (const { index, open, text, ...head } of blocks) {
@@ -273,14 +272,14 @@ export class AcpSession {
     }
   }
 
-  #forward(events: readonly PodEvent[]): void {
+  async #forward(events: readonly PodEvent[]): Promise<void> {
     let start = 0;
     for (const [index, event] of events.entries()) {
       if (event.type !== 'approval-request' && event.type !== 'approval-response') continue;
       // The request follows what was published before it, and is withdrawn before its call ends.
       this.#sendNumbered(this.#projection.project(events.slice(start, index)));
       start = index;
-      if (event.type === 'approval-request') this.#permissions.ask(event.approval, event.seq);
+      if (event.type === 'approval-request') await this.#permissions.ask(event.approval, event.seq);
       else this.#permissions.settled(event.approvalId);
     }
     this.#sendNumbered(this.#projection.project(events.slice(start)));
@@ -317,6 +316,7 @@ export class AcpSession {
   /** Sends the settings that were changed: by this client, by another one, or by the agent itself. */
   async #sendSettings(settings: Snapshot['settings']): Promise<void> {
     const before = this.#shown;
+    this.#usesDefaultModel = settings.model === undefined;
     const model = settings.model ?? before?.model ?? NO_MODEL;
     const shown = (this.#shown = this.#shownIn({ settings, model }));
     if (settings.name !== this.#name) {
@@ -365,13 +365,16 @@ export class AcpSession {
   }
 
   #shownIn({ settings, model }: Pick<Snapshot, 'settings' | 'model'>): ShownSettings {
-    return { mode: settings.mode ?? this.#parts.parts.mode, model, thinking: settings.thinking };
+    return { mode: settings.mode ?? this.#parts.parts.mode(), model, thinking: settings.thinking };
   }
 
   #newProjection(): SessionProjection {
+    const { capabilities, parts } = this.#parts;
+    // Commands that run in terminals of the editor are shown in these.
+    const hasTerminals = capabilities.terminal && parts.terminals;
     return new SessionProjection({
       cwd: this.#parts.cwd,
-      capabilities: this.#parts.capabilities,
+      capabilities: { ...capabilities, terminalOutput: capabilities.terminalOutput && !hasTerminals },
       isOwnPrompt: (event) => this.#prompts.isOwn(event),
     });
   }

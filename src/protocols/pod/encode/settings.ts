@@ -2,7 +2,7 @@ import { isObject, type JsonObject, PolypodError, type shape } from '../../../ba
 import type { PodSettings } from '../../../pod/index.ts';
 
 /** Settings whose keys are defined by others: annotations of clients, and MCP server configurations. */
-const FOREIGN: ReadonlySet<string> = new Set(['annotations', 'mcpConfig', 'mcpContext']);
+const FOREIGN: ReadonlySet<string> = new Set(['annotations', 'mcpConfig', 'mcpContext', 'editorServers']);
 
 /** Settings with the key names of the protocol. */
 export function wireSettings(settings: PodSettings): JsonObject {
