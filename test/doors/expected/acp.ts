@@ -74,11 +74,14 @@ class AcpEncoder {
         return;
       case 'run-end':
         this.#blocks.clear();
-        // A call that waits for an approval is still open for a client that loads the session.
+        // If a call of a killed turn waits for an approval, all its calls are still open for a client that loads the session.
+        if (
+          event.outcome.status === 'interrupted' &&
+          [...this.#asked.values()].some((id) => this.#open.has(id))
+        )
+          return;
         if (event.outcome.status !== 'paused')
-          for (const id of [...this.#open])
-            if (event.outcome.status !== 'interrupted' || ![...this.#asked.values()].includes(id))
-              this.#close(id, 'failed', undefined);
+          for (const id of [...this.#open]) this.#close(id, 'failed', undefined);
         return;
       case 'approval-request':
         if (event.approval.callId !== undefined)

@@ -46,6 +46,7 @@ export class Connection {
   readonly #parts: AcpParts;
   readonly #sessions = new Map<string, AcpSession>();
   #capabilities: ClientCapabilities | undefined;
+  #isClosed = false;
 
   readonly #methods: Readonly<Record<string, Method>> = {
     initialize: (params) => this.#initialize(params),
@@ -73,6 +74,7 @@ export class Connection {
 
   /** The client has disconnected. Sessions of a daemon continue; others end with their process. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.peer.close();
     const how = this.#parts.survivesClient ? 'leave' : 'cancel';
     await Promise.all([...this.#sessions.values()].map((session) => session.close(how)));
@@ -149,14 +151,24 @@ export class Connection {
     const row = await this.#row(sessionId);
     if (resolve(row.cwd) !== cwd)
       throw invalidParam('cwd', `must be ${row.cwd}, the directory of the session`);
-    await this.#sessions.get(sessionId)?.close('leave');
-    const session = this.#add(this.#parts.host.pod(sessionId), cwd);
+    const pod = this.#parts.host.pod(sessionId);
     if (paths.length > 0 || mcpConfig !== undefined)
-      await session.handle({
-        type: 'configure',
-        set: { ...(paths.length > 0 && { paths: [...paths] }), ...(mcpConfig && { mcpConfig }) },
-      });
-    await session.open(beginning);
+      await pod.handle(
+        {
+          type: 'configure',
+          set: { ...(paths.length > 0 && { paths: [...paths] }), ...(mcpConfig && { mcpConfig }) },
+        },
+        { by: this.#parts.by, door: 'acp' },
+      );
+    const before = this.#sessions.get(sessionId);
+    // Replaced at once: another request for the same session closes this one, even if it is not open yet.
+    const session = this.#add(pod, cwd);
+    await before?.close('leave');
+    await session.open(beginning).catch(async (thrown: unknown) => {
+      if (this.#sessions.get(sessionId) === session) this.#sessions.delete(sessionId);
+      await session.close('leave');
+      throw thrown;
+    });
     const options = await session.options();
     setImmediate(() => void session.sendCommands().catch(() => {}));
     return options;
@@ -290,6 +302,8 @@ export class Connection {
 
   #add(pod: Pod, cwd: string): AcpSession {
     const { peer } = this;
+    // Nothing would close the session.
+    if (this.#isClosed) throw new PolypodError('unreachable', 'the client has disconnected');
     const capabilities = this.#capabilities ?? readCapabilities(undefined);
     const session = new AcpSession({ peer, pod, cwd, capabilities, parts: this.#parts });
     this.#sessions.set(session.id, session);
