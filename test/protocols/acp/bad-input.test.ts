@@ -112,6 +112,11 @@ describeWithAndWithoutDaemon((openFixture) => {
       expect(await raw.refused(line), String(line).slice(0, 80)).toBe(code);
     expect(objectOf((await raw.request('no/such', {})).error).code).toBe(-32601);
     expect(objectOf((await raw.request('__proto__', {})).error).code).toBe(-32601);
+    // Both are notifications: with an id they are unknown requests, which are answered.
+    for (const notification of ['session/cancel', '$/cancel_request'])
+      expect(objectOf((await raw.request(notification, { sessionId, requestId: 'long' })).error).code).toBe(
+        -32601,
+      );
     for (const params of [undefined, null, [], 'x', 5])
       expect(objectOf((await raw.request('session/prompt', params)).error)).toMatchObject({
         code: -32602,

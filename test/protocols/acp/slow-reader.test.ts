@@ -9,7 +9,7 @@ import type { SimAnswer } from '../../../src/sim/index.ts';
 import { acpFixture, allow, calls, STALLS, textAnswer } from './fixture.ts';
 
 /** More than the log of events keeps, so that a client that reads nothing of it has missed events. */
-const MUCH: SimAnswer = { parts: [], pace: { deltas: 45, chunkSize: 1_000_000, delayMs: 0 } };
+const MUCH: SimAnswer = { parts: [], pace: { deltas: 60, chunkSize: 1_000_000, delayMs: 5 } };
 const OPTIONS = {
   daemon: true,
   config: { limits: { watcher: 10 } },
