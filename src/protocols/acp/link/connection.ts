@@ -77,7 +77,7 @@ export class Connection {
     this.#isClosed = true;
     this.peer.close();
     const how = this.#parts.survivesClient ? 'leave' : 'cancel';
-    await Promise.all([...this.#sessions.values()].map((session) => session.close(how)));
+    await Promise.all([...this.#sessions.values()].map((session) => this.#leave(session, how)));
     this.#sessions.clear();
   }
 
@@ -131,7 +131,9 @@ export class Connection {
       ...(paths.length > 0 && { paths: [...paths] }),
       ...(mcpConfig && { mcpConfig }),
     };
-    const pod = await this.#parts.host.create({ cwd, settings, lazy: true });
+    const { host } = this.#parts;
+    const pod = await host.create({ cwd, settings, lazy: true });
+    if (this.#isClosed) await host.discard(pod.id);
     const session = this.#add(pod, cwd);
     const options = await session.options();
     // Zed drops updates of a session whose id it has not received yet.
@@ -200,6 +202,7 @@ export class Connection {
     await session.close('cancel');
     // Without a daemon, another process can open the session only if this one has closed it.
     if (!this.#parts.survivesClient) await session.handle({ type: 'close' });
+    await this.#parts.host.discard(session.id);
     return {};
   }
 
@@ -298,6 +301,12 @@ export class Connection {
     } catch (thrown) {
       throw authRequired(asPolypodError(thrown).message);
     }
+  }
+
+  /** Closes a session, and removes it if it was never prompted. */
+  async #leave(session: AcpSession, how: 'cancel' | 'leave'): Promise<void> {
+    await session.close(how);
+    await this.#parts.host.discard(session.id);
   }
 
   #add(pod: Pod, cwd: string): AcpSession {

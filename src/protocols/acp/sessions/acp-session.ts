@@ -182,6 +182,8 @@ export class AcpSession {
     this.#onReady();
     await this.#forwarder?.stop();
     this.#abandon({ type: 'cancelled' });
+    // A prompt that was sent before still reaches the session.
+    await this.#sending;
   }
 
   /** Returns false if the prompt was cancelled before it was sent. */
