@@ -21,7 +21,7 @@ export interface Target {
   readonly control: string;
   readonly url: string;
   readonly key: string;
-  /** Bytes of live heap, after garbage collection. */
+  /** Bytes of live heap and its buffers, after garbage collection. */
   readonly heap: () => Promise<number>;
   readonly log: () => string;
   readonly stderr: () => string;
