@@ -15,6 +15,22 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   return () => signal.removeEventListener('abort', callback);
 }
 
+/**
+ * Waits for a promise, or until the signal aborts: then resolves with undefined. A race with one promise that lives as long as a
+ * connection would keep every result of the connection in memory.
+ */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  let forget = (): void => {};
+  const aborted = new Promise<undefined>((resolve) => {
+    forget = onAbort(signal, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    forget();
+  }
+}
+
 /** Creates a controller that also aborts when `signal` does, without a listener limit. `release` detaches it from `signal`. */
 export function derivedAbort(signal: AbortSignal): {
   readonly controller: AbortController;

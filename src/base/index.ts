@@ -1,6 +1,6 @@
 /** Code that knows nothing about agents: errors, lenient and strict JSON parsing, redaction, logging. */
 export { type AgentCommand, agentCommands, CALL_MARK_VARIABLE } from './agent-commands.ts';
-export { derivedAbort, onAbort } from './abort.ts';
+export { derivedAbort, onAbort, unlessAborted } from './abort.ts';
 export { ellipsize, truncateText } from './text/truncate-text.ts';
 export { truncateErrorMessage } from './text/truncate-error-message.ts';
 export {

@@ -12,23 +12,26 @@ import { withinTime } from './within-time.ts';
 
 /** Encodes the expected lines of a wire, for a client that joined after a number. */
 export function expectedOn(
-  { wire, by = '' }: Pick<DoorClient, 'wire' | 'by'>,
+  wire: WireName,
+  { own = NO_PROMPTS }: Pick<LineSequence, 'own'>,
   log: readonly PodEvent[],
 ): (after: number) => readonly DoorLine[] {
   if (wire === 'rpc' || wire === 'rpc stdio') return (after) => expectedRpcLines(log, after);
   const all =
     wire === 'hld'
       ? expectedHldLines(log)
-      : wire === 'acp'
-        ? expectedAcpLines(log, by)
+      : wire === 'acp' || wire === 'acp stdio'
+        ? expectedAcpLines(log, own)
         : expectedPodLines(log, wire === 'pod plain' ? 'plain' : 'extended');
   return (after) => all.filter(({ seq }) => seq > after);
 }
 
+const NO_PROMPTS: ReadonlySet<string> = new Set();
+
 /** Compares all lines of a client with the log. Describes what is missing, duplicated, out of order or unexpected. */
 export function findings(client: DoorClient, log: readonly PodEvent[]): readonly string[] {
-  const expected = expectedOn(client, log);
   const found = client.sequences.flatMap((sequence, at) => {
+    const expected = expectedOn(client.wire, sequence, log);
     const isComplete = client.isConnected && at === client.sequences.length - 1;
     const problem =
       sequenceProblem(sequence, expected, { isComplete, last: log.at(-1)?.seq ?? 0 }) ??
@@ -45,6 +48,7 @@ export function findings(client: DoorClient, log: readonly PodEvent[]): readonly
 const SHOWN: Partial<Readonly<Record<WireName, Shown>>> = {
   hld: { asEnded: true, broken: 'left and marked' },
   acp: { asEnded: true, broken: 'left' },
+  'acp stdio': { asEnded: true, broken: 'left' },
   rpc: { asEnded: false, broken: 'all' },
   'rpc stdio': { asEnded: false, broken: 'all' },
 };
@@ -79,7 +83,7 @@ export async function waitUntilReceived(
   for (const client of clients) {
     const sequence = client.sequences.at(-1);
     if (sequence === undefined || !client.isConnected) continue;
-    const last = expectedOn(client, log)(sequence.from.highest).at(-1)?.seq ?? 0;
+    const last = expectedOn(client.wire, sequence, log)(sequence.from.highest).at(-1)?.seq ?? 0;
     const hasAll = (): true | undefined =>
       !client.isConnected || (sequence.lines.at(-1)?.seq ?? 0) >= last ? true : undefined;
     await withinTime('the client has received all', hasAll, 20_000).catch(() =>

@@ -27,6 +27,8 @@ const WATCHERS: readonly WireName[] = [
   'tasks WebSocket',
 ];
 
+const PIPES: ReadonlySet<WireName> = new Set(['rpc stdio', 'acp stdio']);
+
 /** Runs a scenario once per door, concurrently, each in its own session. */
 export async function runOnEveryDoor(daemon: Daemon, scenario: Scenario): Promise<readonly Part[]> {
   const restart = barrier(doors.length, async () => {
@@ -55,8 +57,8 @@ async function runOnDoor(
   const [driver] = row.wires;
   const { action } = scenario;
   const acted = action === undefined || row.actions[action] !== undefined;
-  const isPiped = scenario.hasPipes === true && row.wires.includes('rpc stdio');
-  const wires: readonly WireName[] = isPiped ? [...WATCHERS, 'rpc stdio'] : WATCHERS;
+  const pipes = scenario.hasPipes === true ? row.wires.filter((wire) => PIPES.has(wire)) : [];
+  const wires: readonly WireName[] = [...WATCHERS, ...pipes];
   const session = await SharedSession.open(daemon, driver, wires, scenario.first);
   try {
     await scenario.run?.(session, session.client(acted ? driver : 'pod'), restart);

@@ -75,8 +75,14 @@ function callId(type: 'tool-call' | 'tool-result') {
     item.type === type && item.callId !== undefined ? [item.callId] : [];
 }
 
-/** An accepted prompt reached the model once and was answered or ended, or was removed from the queue; a rejected one did not. */
-function promptProblems(log: readonly PodEvent[], { mark, kind, outcome }: Sent): readonly string[] {
+/**
+ * An accepted prompt reached the model once and was answered or ended, or was removed from the queue because its client had
+ * cancelled it; a rejected one did not.
+ */
+function promptProblems(
+  log: readonly PodEvent[],
+  { mark, kind, outcome, hasCancelled }: Sent,
+): readonly string[] {
   const startsWithMark = (content: readonly Content[]): boolean => textIn(content).startsWith(`${mark} `);
   const inputs = log.filter(
     (event) => event.type === 'input' && event.item.type === 'message' && startsWithMark(event.item.content),
@@ -93,6 +99,8 @@ function promptProblems(log: readonly PodEvent[], { mark, kind, outcome }: Sent)
     return [`${name} reached the model ${inputs.length} times and was dropped ${dropped.length} times`];
   if (outcome === 'refused' && times !== 0) return [`${name} reached the model`];
   if (times > 1) return [`${name} reached the model ${times} times`];
+  if (dropped.length > 0 && hasCancelled?.() !== true)
+    return [`${name} was removed from the queue, and its client had not cancelled it`];
   const input = inputs[0];
   if (input === undefined || log.some((event) => event.type === 'run-end' && event.seq > input.seq))
     return [];

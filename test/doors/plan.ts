@@ -7,6 +7,7 @@ export type Act =
   | 'queue'
   | 'steer'
   | 'cancel'
+  | 'prompt and cancel'
   | 'approve'
   | 'deny'
   | 'connect'
@@ -39,7 +40,9 @@ export interface Round {
   readonly kills: readonly number[];
 }
 
-const CREATORS: readonly WireName[] = ['pod', 'rpc', 'hld', 'tasks SSE', 'tasks WebSocket'];
+const CREATORS: readonly WireName[] = ['pod', 'rpc', 'hld', 'acp', 'tasks SSE', 'tasks WebSocket'];
+/** Each is a process. */
+const PIPES: readonly WireName[] = ['rpc stdio', 'acp stdio'];
 const WIRES: readonly WireName[] = [
   'pod',
   'pod',
@@ -48,11 +51,24 @@ const WIRES: readonly WireName[] = [
   'rpc',
   'hld',
   'hld',
+  'acp',
+  'acp',
   'tasks SSE',
   'tasks WebSocket',
 ];
 const ACTS: readonly Act[] = [
-  ...['prompt', 'prompt', 'queue', 'queue', 'steer', 'cancel', 'approve', 'approve', 'deny'],
+  ...[
+    'prompt',
+    'prompt',
+    'queue',
+    'queue',
+    'steer',
+    'cancel',
+    'prompt and cancel',
+    'approve',
+    'approve',
+    'deny',
+  ],
   ...['connect', 'connect', 'cut', 'cut', 'read slowly', 'malformed input'],
 ] as Act[];
 
@@ -71,7 +87,7 @@ function planFor(random: Random, name: string): Plan {
     return { ...promptFor(random, mark), key: mark };
   };
   const clients = Array.from({ length: 2 + random.below(3) }, () => ({
-    wire: random.chance(0.02) ? ('rpc stdio' as const) : random.pick(WIRES),
+    wire: random.pick(random.chance(0.03) ? PIPES : WIRES),
     fromStart: random.chance(0.6),
   }));
   const steps = Array.from({ length: 5 + random.below(10) }, () => ({

@@ -9,7 +9,7 @@ export interface Scenario {
   /** What the acting client does besides its first prompt. */
   readonly action?: Action;
   readonly first: Prompt;
-  /** Whether RPC mode is also watched over the pipes of a program; each is a process. */
+  /** Whether a door with pipes is also watched over the pipes of its program; each is a process. */
   readonly hasPipes?: boolean;
   /** `actor` is the client of the acting door; `restart` kills the daemon and starts it again. */
   readonly run?: (session: SharedSession, actor: DoorClient, restart: () => Promise<void>) => Promise<void>;

@@ -10,6 +10,8 @@ export interface Sent {
   readonly mark: string;
   readonly kind: 'prompt' | 'steer';
   outcome: Outcome;
+  /** Whether its client has cancelled it, so that it may be removed from the queue. */
+  readonly hasCancelled?: () => boolean;
 }
 
 /** The daemon, which the round kills and starts again. */
@@ -111,6 +113,15 @@ export class Schedule {
       }
       case 'cancel':
         return client.cancel?.();
+      case 'prompt and cancel': {
+        const { promptAndCancel } = client;
+        return this.#send(
+          prompt,
+          'prompt',
+          client,
+          promptAndCancel && ((own) => promptAndCancel(own, choice)),
+        );
+      }
       case 'approve':
       case 'deny':
         return client.decide?.(act);
@@ -128,7 +139,12 @@ export class Schedule {
     send: ((prompt: Prompt) => Promise<Outcome>) | undefined,
   ): Promise<Outcome | undefined> {
     if (send === undefined) return undefined;
-    const sent: Sent = { mark: markOf(prompt), kind, outcome: 'unknown' };
+    const sent: Sent = {
+      mark: markOf(prompt),
+      kind,
+      outcome: 'unknown',
+      hasCancelled: () => client.hasCancelled?.(prompt) === true,
+    };
     this.sent.push(sent);
     sent.outcome = await send(prompt);
     if (sent.outcome === 'unknown' && kind === 'prompt' && client.repeats === true) {

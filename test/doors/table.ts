@@ -150,7 +150,7 @@ export const TABLE: Readonly<Record<string, DoorRow>> = {
     },
   },
   acp: {
-    wires: ['acp'],
+    wires: ['acp', 'acp stdio'],
     actions: {
       prompt: '`session/prompt`',
       queue: '`session/prompt`',

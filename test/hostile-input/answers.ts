@@ -70,7 +70,9 @@ export const podLine: Check = (line) => {
     return 'request_id is neither text nor a number';
   if (line.event !== 'error') return undefined;
   if (!POD_CODES.has(line.data.code)) return `unknown code ${String(line.data.code)}`;
-  return typeof line.data.message === 'string' ? bug(line.data.message) : 'an error without a message';
+  return typeof line.data.message === 'string'
+    ? errorMessageProblem(line.data.message)
+    : 'an error without a message';
 };
 
 const RPC_CODES: ReadonlySet<unknown> = new Set([-32700, -32600, -32601, -32602, -32603]);
@@ -87,7 +89,9 @@ export const hldLine: Check = (line) => {
     return isMap(line.result) && isMap(line.result.event) ? hldEvent(line.result.event) : undefined;
   const { error } = line;
   if (!isMap(error) || !RPC_CODES.has(error.code)) return `unknown code in ${JSON.stringify(error)}`;
-  return typeof error.message === 'string' ? bug(error.message) : 'an error without a message';
+  return typeof error.message === 'string'
+    ? errorMessageProblem(error.message)
+    : 'an error without a message';
 };
 
 function hldEvent({ type }: Map): string | undefined {
@@ -129,7 +133,7 @@ export const rpcLine: Check = (line) => {
   // The protocol reports exceptions like invalid lines; our messages always mention JSON or a limit.
   if (unexpected !== undefined && !/JSON|levels deep|longer than|null is not an object/.test(unexpected))
     return `an unexpected exception: ${unexpected}`;
-  return bug(line.error);
+  return errorMessageProblem(line.error);
 };
 
 const CONTROL_CODES: ReadonlySet<unknown> = new Set([
@@ -154,7 +158,9 @@ export const controlLine: Check = (line) => {
   if (only !== 'error' || !isMap(line.error)) return 'no result and no error';
   if (!CONTROL_CODES.has(line.error.code))
     return `code ${String(line.error.code)}: ${String(line.error.message)}`;
-  return typeof line.error.message === 'string' ? bug(line.error.message) : 'an error without a message';
+  return typeof line.error.message === 'string'
+    ? errorMessageProblem(line.error.message)
+    : 'an error without a message';
 };
 
 export const webSocketLine: Check = (line) => {
@@ -169,11 +175,11 @@ export const webSocketLine: Check = (line) => {
   if (line.event !== 'error') return undefined;
   const { code, message } = line.data;
   if (typeof code !== 'string' || code === 'internal') return `code ${String(code)}: ${String(message)}`;
-  return typeof message === 'string' ? bug(message) : 'an error without a message';
+  return typeof message === 'string' ? errorMessageProblem(message) : 'an error without a message';
 };
 
 /** Text that only an unexpected exception contains. */
-function bug(message: string): string | undefined {
+export function errorMessageProblem(message: string): string | undefined {
   if (message.length > 20_000) return `a message of ${message.length} characters`;
   return BUGS.test(message) ? `an unexpected exception: ${message.slice(0, 300)}` : undefined;
 }

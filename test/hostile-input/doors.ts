@@ -1,7 +1,8 @@
 import { type Check, controlLine, hldLine, podLine, rpcLine, webSocketLine } from './answers.ts';
 import { type Connection, LineConnection, WebSocketConnection } from './connections.ts';
-import { damaged, encoded, hostileText, type Json, type JsonMap, mutated } from './mutate.ts';
+import { encoded, type Json, type JsonMap, payload } from './mutate.ts';
 import { MAIN } from '../cli/polypod.ts';
+import { acp } from './acp-door.ts';
 import { http } from './http-door.ts';
 import type { Random } from './random.ts';
 import type { Target } from './target.ts';
@@ -22,6 +23,11 @@ export interface Door {
    * framing.
    */
   readonly mayClose?: boolean;
+  /** Counts the answers to all messages of a batch, if the protocol answers each request. */
+  readonly answers?: {
+    readonly isAnswer: (line: unknown) => boolean;
+    readonly due: (bytes: Uint8Array) => { readonly least: number; readonly most: number };
+  };
   /** Returns the tag in an answer, if it has one. */
   readonly tagOf: (line: unknown) => unknown;
 }
@@ -30,20 +36,12 @@ export interface Door {
 export interface Pod {
   readonly id: string;
   readonly socket: string;
+  /** Its directory. */
+  readonly project: string;
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
 const text = (value: Json): Uint8Array => Buffer.from(encoded(value));
-
-/** A template unchanged, mutated, damaged as text, or random bytes. */
-function payload(random: Random, message: JsonMap, fixed: ReadonlySet<string>): Uint8Array {
-  const roll = random.next();
-  if (roll < 0.08) return text(message);
-  if (roll < 0.12) return random.bytes(1 + random.below(200));
-  if (roll < 0.15) return Buffer.from(hostileText(random));
-  const changed = mutated(message, random, fixed);
-  return roll < 0.3 ? damaged(encoded(changed), random) : text(changed);
-}
 
 interface Template {
   readonly method: string;
@@ -489,4 +487,6 @@ function isUtf8(bytes: Uint8Array): boolean {
   return Buffer.compare(Buffer.from(Buffer.from(bytes).toString('utf8')), bytes) === 0;
 }
 
-export const DOORS: Readonly<Record<string, Door>> = { pod, rpc, stdio, hld, control, webSocket, http };
+export const DOORS: Readonly<Record<string, Door>> = {
+  ...{ pod, rpc, stdio, hld, acp, control, webSocket, http },
+};

@@ -19,7 +19,7 @@ test(`${messages} hostile messages over all doors: no crash, no hang, flat memor
     messages,
     seed,
     unlimited: true,
-    ...(door !== undefined && { only: { door, batch: Number(batch) } }),
+    ...(door !== undefined && { only: { door, ...(batch !== undefined && { batch: Number(batch) }) } }),
     onProgress: (line) => console.log(line),
   });
   const { log, ...figures } = result;

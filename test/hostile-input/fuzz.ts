@@ -1,3 +1,4 @@
+import { tryParse } from '../../src/base/index.ts';
 import { LineClient } from './line-client.ts';
 import type { Connection } from './connections.ts';
 import { DOORS, type Door, type Pod } from './doors.ts';
@@ -7,8 +8,8 @@ import { startTarget, type Target, type TargetOptions } from './target.ts';
 export interface FuzzOptions extends TargetOptions {
   readonly messages: number;
   readonly seed: number;
-  /** Only this door and batch, to reproduce a failure. */
-  readonly only?: { readonly door: string; readonly batch: number };
+  /** Only this door; with a batch, to reproduce a failure. */
+  readonly only?: { readonly door: string; readonly batch?: number };
   readonly onProgress?: (line: string) => void;
 }
 
@@ -28,10 +29,11 @@ export interface FuzzResult {
 
 /** How many of each hundred messages go to which door. */
 const SHARES: Readonly<Record<string, number>> = {
-  pod: 25,
-  rpc: 17,
+  pod: 21,
+  rpc: 15,
   stdio: 5,
-  hld: 19,
+  hld: 17,
+  acp: 8,
   control: 12,
   webSocket: 10,
   http: 12,
@@ -91,18 +93,19 @@ class Fuzz {
   constructor(target: Target, options: FuzzOptions) {
     this.target = target;
     this.#options = options;
-    this.#pod = { id: target.podId, socket: target.pod };
+    this.#pod = { id: target.podId, socket: target.pod, project: target.project };
   }
 
   async run(): Promise<FuzzResult> {
     const { messages, only } = this.#options;
     const began = performance.now();
-    if (only !== undefined) await this.#again(only.door, only.batch);
+    const isRepeated = only?.batch !== undefined;
+    if (only?.batch !== undefined) await this.#again(only.door, only.batch);
     // What is loaded and cached with the first messages is not a leak.
     else await this.#flood(Math.min(messages * 0.1, 20_000), 0);
     await this.#clean();
     const heapBefore = await this.target.heap();
-    if (only === undefined) await this.#flood(messages, 1_000_000);
+    if (!isRepeated) await this.#flood(messages, 1_000_000);
     await this.#clean();
     const heapAfter = await this.target.heap();
     return {
@@ -122,7 +125,7 @@ class Fuzz {
   async #flood(messages: number, firstBatch: number): Promise<void> {
     const over = new AbortController();
     const probing = this.#probe(over.signal);
-    const flooding = Object.entries(SHARES).map(async ([name, share]) => {
+    const flooding = Object.entries(this.#shares()).map(async ([name, share]) => {
       const door = DOORS[name];
       if (door === undefined) throw new Error(`no door ${name}`);
       const count = Math.ceil((messages * share) / 100 / BATCH);
@@ -133,6 +136,11 @@ class Fuzz {
     over.abort();
     await probing;
     if (this.#failed !== undefined) throw this.#failed;
+  }
+
+  #shares(): Readonly<Record<string, number>> {
+    const { only } = this.#options;
+    return only === undefined ? SHARES : { [only.door]: 100 };
   }
 
   /** Runs one batch alone, then each of its messages alone, to find the failing one. */
@@ -180,7 +188,10 @@ class Fuzz {
         last === undefined ? messages : [...messages, last],
       );
     const connection = await this.#open(door, fail);
-    const seen: { problem?: string | undefined; isProbed: boolean } = { isProbed: false };
+    const seen: { problem?: string | undefined; isProbed: boolean; answers: number } = {
+      isProbed: false,
+      answers: 0,
+    };
     const latest: string[] = [];
     // Since the last answer: on a busy machine the answers to a whole batch may take longer than each of them.
     let lastAnswerAt = Date.now();
@@ -189,6 +200,7 @@ class Fuzz {
     connection.onMessage = (text) => {
       this.#answers[name] = (this.#answers[name] ?? 0) + 1;
       seen.problem ??= this.#problemIn(text, door, tag);
+      if (door.answers?.isAnswer(tryParse(text)) === true) seen.answers += 1;
       seen.isProbed ||= door.isProbed(text, tag);
       latest.push(text.slice(0, 300));
       if (latest.length > 5) latest.shift();
@@ -205,10 +217,17 @@ class Fuzz {
     this.#sent[name] = (this.#sent[name] ?? 0) + messages.length;
     await connection.send(connection.frame(door.probe(tag)));
     lastAnswerAt = Date.now();
-    while (!seen.isProbed && seen.problem === undefined && !connection.isClosed) {
+    const due = door.answers?.due(
+      Buffer.concat([...messages, door.probe(tag)].map((message) => connection.frame(message))),
+    ) ?? { least: 0, most: Infinity };
+    while (
+      (!seen.isProbed || seen.answers < due.least) &&
+      seen.problem === undefined &&
+      !connection.isClosed
+    ) {
       if (Date.now() > lastAnswerAt + ANSWER_MS)
         throw fail(
-          `no answer within ${ANSWER_MS} ms of the one before; the last answers:\n${latest.join('\n')}\n`,
+          `no answer within ${ANSWER_MS} ms of the one before, ${seen.answers} of at least ${due.least}; the last answers:\n${latest.join('\n')}\n`,
         );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 1_000);
@@ -220,6 +239,8 @@ class Fuzz {
     }
     if (!seen.isProbed && seen.problem === undefined && !door.mayClose)
       seen.problem = 'the daemon closed the connection';
+    if (seen.isProbed && seen.answers > due.most)
+      seen.problem ??= `${seen.answers} answers, at most ${due.most} are due`;
     if (!seen.isProbed) this.#closed[name] = (this.#closed[name] ?? 0) + 1;
     if (last !== undefined && !connection.isClosed) {
       await connection.send(connection.frame(last));
@@ -341,7 +362,8 @@ class Fuzz {
   /** Creates the pod for all new connections, and removes all others. */
   async #makePod(): Promise<void> {
     const { id } = await this.#control('new', { cwd: this.target.project });
-    this.#pod = { id: String(id), socket: this.target.pod.replace(this.target.podId, String(id)) };
+    const socket = this.target.pod.replace(this.target.podId, String(id));
+    this.#pod = { id: String(id), socket, project: this.target.project };
     await this.#remove((other) => other !== id);
   }
 

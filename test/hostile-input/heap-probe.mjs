@@ -1,8 +1,9 @@
-// Loaded into the daemon under test: measures the live heap, after garbage collection, on request.
+// Loaded into the daemon under test: measures the live heap and its buffers, after garbage collection, on request.
 process.on('message', (word) => {
   if (word === 'heap') {
     globalThis.gc();
-    process.send({ heapUsed: process.memoryUsage().heapUsed });
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    process.send({ heapUsed: heapUsed + arrayBuffers });
   }
   // For the tests of the uncaught error handler: errors that no request can cause.
   if (word === 'throw') setImmediate(() => throwDeep());

@@ -119,6 +119,16 @@ export function mutated(message: Json, random: Random, fixed: ReadonlySet<string
   return result;
 }
 
+/** A template unchanged, mutated, damaged as text, or random bytes. */
+export function payload(random: Random, message: JsonMap, fixed: ReadonlySet<string>): Uint8Array {
+  const roll = random.next();
+  if (roll < 0.08) return Buffer.from(encoded(message));
+  if (roll < 0.12) return random.bytes(1 + random.below(200));
+  if (roll < 0.15) return Buffer.from(hostileText(random));
+  const changed = encoded(mutated(message, random, fixed));
+  return roll < 0.3 ? damaged(changed, random) : Buffer.from(changed);
+}
+
 function once(value: Json, random: Random, fixed: ReadonlySet<string>): Json {
   if (value instanceof Raw || typeof value !== 'object' || value === null || random.chance(0.12))
     return new Raw(hostileText(random));

@@ -17,10 +17,11 @@ export interface Target {
   readonly podId: string;
   readonly rpc: string;
   readonly hld: string;
+  readonly acp: string;
   readonly control: string;
   readonly url: string;
   readonly key: string;
-  /** Bytes of live heap, after garbage collection. */
+  /** Bytes of live heap and its buffers, after garbage collection. */
   readonly heap: () => Promise<number>;
   readonly log: () => string;
   readonly stderr: () => string;
@@ -115,6 +116,7 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
     pod: join(dataPaths.runtimeDirectory, 'pods', `${podId}.sock`),
     rpc: join(dataPaths.runtimeDirectory, 'rpc.sock'),
     hld: join(home, '.humanlayer/daemon.sock'),
+    acp: join(dataPaths.runtimeDirectory, 'acp.sock'),
     control,
     url: record.url,
     key: readFileSync(join(dataPaths.dataDirectory, 'tasks/client.key'), 'utf8').trim(),

@@ -137,13 +137,9 @@ export class Peer {
   }
 
   #call(method: string, params: unknown, id: unknown): void {
-    if (method === '$/cancel_request') {
-      const { requestId } = isObject(params) ? params : {};
-      this.#received.get(JSON.stringify(requestId ?? null))?.abort();
-      return;
-    }
     if (id === undefined) {
-      this.#handlers.notification(method, params);
+      if (method === '$/cancel_request') this.#cancel(params);
+      else this.#handlers.notification(method, params);
       return;
     }
     const key = JSON.stringify(id);
@@ -162,6 +158,11 @@ export class Peer {
         this.#write(text);
         this.#onAnswer();
       });
+  }
+
+  #cancel(params: unknown): void {
+    const { requestId } = isObject(params) ? params : {};
+    this.#received.get(JSON.stringify(requestId ?? null))?.abort();
   }
 
   /** Answers a message that is not a valid request. */

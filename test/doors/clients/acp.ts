@@ -1,26 +1,51 @@
+import { spawn } from 'node:child_process';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
+import type { PodEvent } from '../../../src/pod/index.ts';
+import { MAIN } from '../../cli/polypod.ts';
 import { type DoorLine, deltaLine, doorLine } from '../door-line.ts';
-import { connectLines, type JsonLine, type LineLink } from '../lines.ts';
+import { textIn } from '../expected/pod.ts';
+import { connectLines, type JsonLine, LineLink } from '../lines.ts';
 import { withinTime } from '../within-time.ts';
-import { type ClientOptions, type DoorClient, type LineSequence, type Outcome, outcomeOf } from './client.ts';
+import {
+  type ClientOptions,
+  type DoorClient,
+  type LineSequence,
+  type Outcome,
+  outcomeOf,
+  type Prompt,
+} from './client.ts';
 
-let editors = 0;
+/** A prompt, and its answer. */
+interface SentPrompt {
+  readonly text: string;
+  readonly sequence: LineSequence;
+  /** Whether it was cancelled before an answer was received. */
+  isCancelled: boolean;
+  answer?: JsonLine;
+  /** How many lines came before the answer. */
+  linesBefore: number;
+}
 
-/** An editor, over the daemon's socket to which `polypod acp` forwards bytes. It asks for the numbers of events. */
+/**
+ * An editor: over the pipes of `polypod acp`, or over the daemon's socket to which the program forwards bytes. It asks for the
+ * numbers of events.
+ */
 export class AcpClient implements DoorClient {
-  readonly wire = 'acp';
+  readonly wire: 'acp' | 'acp stdio';
   readonly sequences: LineSequence[] = [];
   readonly problems: string[] = [];
   connections = 0;
-  /** Its prompts are recognized by this name. */
-  readonly by = `editor-${(editors += 1)}`;
   readonly #options: ClientOptions;
   readonly #asked = new Map<unknown, string>();
+  /** The prompts of all connections, by id: ids are never used again. */
+  readonly #prompts = new Map<unknown, SentPrompt>();
   #link: LineLink | undefined;
+  #sequence: LineSequence | undefined;
+  #own = new Set<string>();
   #ids = 0;
 
-  constructor(options: ClientOptions) {
-    this.#options = options;
+  constructor(wire: 'acp' | 'acp stdio', options: ClientOptions) {
+    [this.wire, this.#options] = [wire, options];
   }
 
   get isConnected(): boolean {
@@ -38,8 +63,10 @@ export class AcpClient implements DoorClient {
       lines: [],
       approvalRequests: [],
       withdrawn: 0,
+      own: (this.#own = new Set()),
     };
     this.sequences.push(sequence);
+    this.#sequence = sequence;
     const link = await this.#open();
     link.onLine = (line) => {
       if (link === this.#link) this.#take(line, sequence);
@@ -62,30 +89,52 @@ export class AcpClient implements DoorClient {
   }
 
   /** The answer comes at the end of the run; the log shows that the prompt was accepted. */
-  prompt = ({ text }: { readonly text: string }): Promise<Outcome> =>
+  prompt = ({ text }: Pick<Prompt, 'text'>): Promise<Outcome> =>
     outcomeOf(async () => {
       const { daemon, pod } = this.#options;
       const link = this.#connected();
-      const id = (this.#ids += 1);
-      const params = { sessionId: pod, prompt: [{ type: 'text', text }] };
       const from = (await daemon.log(pod)).length;
-      link.send({ jsonrpc: '2.0', id, method: 'session/prompt', params });
+      const [message, sent] = this.#newPrompt(text);
+      link.send(message);
       return withinTime('the prompt is accepted', async () => {
-        const answer = link.received.find((line) => line.id === id && line.method === undefined);
-        if (answer !== undefined) return answer.error === undefined;
+        if (sent.answer !== undefined) return sent.answer.error === undefined;
         if (link.isClosed) throw new Error('the connection was closed');
-        const isIn = (await daemon.log(pod))
-          .slice(from)
-          .some((event) => (event.type === 'input' || event.type === 'queued') && event.by === this.by);
-        return isIn ? true : undefined;
+        return (await daemon.log(pod)).slice(from).some((event) => isPrompt(event, text)) ? true : undefined;
       });
     });
   queue = this.prompt;
+
+  /** An answer that the prompt was cancelled is final: a prompt that has not reached the log by then never does. */
+  promptAndCancel = ({ text }: Prompt, choice: number): Promise<Outcome> =>
+    outcomeOf(async () => {
+      const { daemon, pod } = this.#options;
+      const link = this.#connected();
+      const [message, sent] = this.#newPrompt(text);
+      const cancel =
+        choice % 2 === 0
+          ? { method: 'session/cancel', params: { sessionId: pod } }
+          : { method: '$/cancel_request', params: { requestId: message.id } };
+      sent.isCancelled = true;
+      if (choice % 2 === 0) this.#cancelAll();
+      link.sendText(`${JSON.stringify(message)}\n${JSON.stringify({ jsonrpc: '2.0', ...cancel })}\n`);
+      const answer = await withinTime('the cancelled prompt is answered', () => {
+        if (sent.answer === undefined && link.isClosed) throw new Error('the connection was closed');
+        return sent.answer;
+      });
+      if (objectOf(answer.result).stopReason !== 'cancelled')
+        this.#problem(`${cancel.method} after ${text}, which was answered with ${JSON.stringify(answer)}`);
+      return (await daemon.log(pod)).some((event) => isPrompt(event, text));
+    });
+
+  hasCancelled = ({ text }: Prompt): boolean =>
+    [...this.#prompts.values()].some((sent) => sent.text === text && sent.isCancelled);
 
   cancel = (): Promise<Outcome> =>
     outcomeOf(async () => {
       const { daemon, pod } = this.#options;
       const { state } = await daemon.state(pod);
+      this.#connected();
+      this.#cancelAll();
       this.#connected().send({ jsonrpc: '2.0', method: 'session/cancel', params: { sessionId: pod } });
       await this.#barrier();
       return state !== 'idle';
@@ -111,13 +160,23 @@ export class AcpClient implements DoorClient {
       link.sendText(`${bad}\n`);
       const line = await link.next(({ error }) => error !== undefined, from);
       if (objectOf(line.error).code !== code)
-        this.problems.push(`acp: ${bad} was refused with ${JSON.stringify(line)}`);
+        this.#problem(`${bad} was refused with ${JSON.stringify(line)}`);
       await this.#barrier();
       return false;
     });
   }
 
-  unfinished = async (): Promise<readonly string[]> => [...this.#asked.values()];
+  /** The approvals that it is still asked for, and the prompts of this connection that are not answered. */
+  unfinished = async (): Promise<readonly string[]> => [
+    ...this.#asked.values(),
+    ...[...this.#prompts.values()]
+      .filter(({ sequence, answer }) => sequence === this.#sequence && answer === undefined)
+      .map(({ text }) => text),
+  ];
+
+  /** Each answer is that of the prompt's run, and comes after all updates of the run. */
+  further = async (log: readonly PodEvent[]): Promise<readonly string[]> =>
+    [...this.#prompts.values()].flatMap((sent) => answerProblems(sent, log));
 
   /** What another editor receives that loads the session. */
   conversation = async (): Promise<readonly string[]> => {
@@ -132,14 +191,45 @@ export class AcpClient implements DoorClient {
   };
 
   async #open(): Promise<LineLink> {
-    const link = await connectLines(this.#options.daemon.acp);
-    link.send({ by: this.by, setup: { command: 'polypod', args: [] } });
-    await link.next(({ open }) => open === true);
+    const link = this.wire === 'acp' ? await this.#dial() : this.#spawn();
     await this.#request(link, 'initialize', {
       protocolVersion: 1,
       clientCapabilities: { _meta: { polypod: { eventNumbers: true } } },
     });
     return link;
+  }
+
+  async #dial(): Promise<LineLink> {
+    const { daemon, name } = this.#options;
+    const link = await connectLines(daemon.acp);
+    link.send({ by: name, setup: { command: 'polypod', args: [] } });
+    await link.next(({ open }) => open === true);
+    return link;
+  }
+
+  #spawn(): LineLink {
+    const { env, project } = this.#options.daemon;
+    const child = spawn(process.execPath, [MAIN, 'acp'], { cwd: project, env });
+    child.stderr.resume();
+    return new LineLink(child.stdout, child.stdin, () => void child.kill('SIGKILL'));
+  }
+
+  #newPrompt(text: string): [message: { readonly id: number }, sent: SentPrompt] {
+    const id = (this.#ids += 1);
+    const params = { sessionId: this.#options.pod, prompt: [{ type: 'text', text }] };
+    const { sequences } = this;
+    const sequence = sequences.at(-1) ?? { from: { lowest: 0, highest: 0 }, lines: [] };
+    const sent: SentPrompt = { text, sequence, isCancelled: false, linesBefore: 0 };
+    this.#prompts.set(id, sent);
+    this.#own.add(text);
+    const message = { jsonrpc: '2.0', id, method: 'session/prompt', params };
+    return [message, sent];
+  }
+
+  /** The client cancels all prompts that are not answered. */
+  #cancelAll(): void {
+    for (const sent of this.#prompts.values())
+      if (sent.sequence === this.#sequence && sent.answer === undefined) sent.isCancelled = true;
   }
 
   #load(link: LineLink): Promise<JsonLine> {
@@ -165,7 +255,11 @@ export class AcpClient implements DoorClient {
     return this.#link;
   }
 
-  #take({ id, method, params }: JsonLine, sequence: LineSequence): void {
+  #take(line: JsonLine, sequence: LineSequence): void {
+    const { id, method, params } = line;
+    const prompt = method === undefined ? this.#prompts.get(id) : undefined;
+    if (prompt?.answer !== undefined) this.#problem(`a second answer to ${prompt.text}`);
+    if (prompt !== undefined) [prompt.answer, prompt.linesBefore] = [line, sequence.lines.length];
     const { update, toolCall, requestId, _meta } = objectOf(params);
     if (method === 'session/request_permission') {
       const title = stringOf(objectOf(toolCall).title);
@@ -181,6 +275,52 @@ export class AcpClient implements DoorClient {
     if (method === 'session/update' && typeof seq === 'number')
       sequence.lines.push(lineOf(seq, objectOf(update)));
   }
+
+  #problem(text: string): void {
+    this.problems.push(`${this.wire}: ${text}`);
+  }
+}
+
+function isPrompt(event: PodEvent, text: string): boolean {
+  if (event.type === 'queued') return textIn(event.content) === text;
+  return event.type === 'input' && event.item.type === 'message' && textIn(event.item.content) === text;
+}
+
+const STOP_REASONS: Readonly<Record<string, string>> = {
+  finished: 'end_turn',
+  cancelled: 'cancelled',
+  interrupted: 'cancelled',
+  limited: 'max_turn_requests',
+};
+
+function answerProblems(
+  { text, answer, isCancelled, sequence, linesBefore }: SentPrompt,
+  log: readonly PodEvent[],
+): readonly string[] {
+  if (answer === undefined) return [];
+  const reason = objectOf(answer.result).stopReason;
+  const input = log.find((event) => event.type === 'input' && isPrompt(event, text));
+  // A prompt that was removed from the queue, or was never sent, was cancelled.
+  if (input === undefined)
+    return isCancelled && reason === 'cancelled'
+      ? []
+      : [`${text}, which reached no run, was answered with ${JSON.stringify(answer)}`];
+  const run = log.findLast((event) => event.type === 'run-start' && event.seq < input.seq);
+  const end = log.find(
+    (event) =>
+      event.type === 'run-end' &&
+      event.seq > input.seq &&
+      run?.type === 'run-start' &&
+      event.runId === run.runId &&
+      event.outcome.status !== 'paused',
+  );
+  if (end?.type !== 'run-end') return [`${text}, whose run has not ended, was answered`];
+  const problems: string[] = [];
+  if (reason !== STOP_REASONS[end.outcome.status] && !(isCancelled && reason === 'cancelled'))
+    problems.push(`${text}, whose run ${end.outcome.status}, was answered with ${JSON.stringify(answer)}`);
+  const late = sequence.lines.slice(linesBefore).find(({ seq }) => seq <= end.seq);
+  if (late !== undefined) problems.push(`${text} was answered before the line ${JSON.stringify(late)}`);
+  return problems;
 }
 
 const MALFORMED: readonly (readonly [line: string, code: number])[] = [

@@ -11,6 +11,7 @@ export type WireName =
   | 'rpc stdio'
   | 'hld'
   | 'acp'
+  | 'acp stdio'
   | 'tasks SSE'
   | 'tasks WebSocket';
 
@@ -28,6 +29,8 @@ export interface LineSequence {
   /** Approval requests outside the numbered lines, in order, and how many were cancelled. */
   readonly approvalRequests?: string[];
   withdrawn?: number;
+  /** The prompts that the client sent over this connection and shows itself, if its door does not send them to it. */
+  readonly own?: ReadonlySet<string>;
   /** The initial state of the session, if the protocol sends it. */
   readonly snapshot?: JsonLine;
 }
@@ -44,8 +47,6 @@ export interface Prompt {
 /** A client of one door at one session. Actions that its protocol does not support are undefined. */
 export interface DoorClient {
   readonly wire: WireName;
-  /** The person in whose name it sends commands, if its door does not show these to it. */
-  readonly by?: string;
   readonly sequences: readonly LineSequence[];
   /** Whether it may send a prompt again with its key. */
   readonly repeats?: boolean;
@@ -67,6 +68,10 @@ export interface DoorClient {
   readonly queue?: (prompt: Prompt) => Promise<Outcome>;
   readonly steer?: (text: string) => Promise<Outcome>;
   readonly cancel?: () => Promise<Outcome>;
+  /** Sends a prompt and cancels it before it is answered; which request cancels it depends on the choice. */
+  readonly promptAndCancel?: (prompt: Prompt, choice: number) => Promise<Outcome>;
+  /** Whether it has cancelled a prompt, so that the prompt may be removed from the queue. */
+  readonly hasCancelled?: (prompt: Prompt) => boolean;
   /** Decides the oldest known approval. */
   readonly decide?: ((decision: 'approve' | 'deny') => Promise<Outcome>) | undefined;
   /** Work that the protocol reports as unfinished. */

@@ -17,7 +17,8 @@ export function newClient(wire: WireName, options: ClientOptions): DoorClient {
     case 'hld':
       return new HldClient(options);
     case 'acp':
-      return new AcpClient(options);
+    case 'acp stdio':
+      return new AcpClient(wire, options);
     case 'tasks SSE':
       return new TasksSseClient(options);
     case 'tasks WebSocket':

@@ -2,8 +2,8 @@ import type { PodEvent } from '../../../src/pod/index.ts';
 import { type DoorLine, deltaLine, doorLine } from '../door-line.ts';
 import { textIn } from './pod.ts';
 
-/** The numbered updates for a log, for an editor that shows the prompts of this person itself. */
-export function expectedAcpLines(log: readonly PodEvent[], own: string): readonly DoorLine[] {
+/** The numbered updates for a log, for an editor that shows these prompts itself. */
+export function expectedAcpLines(log: readonly PodEvent[], own: ReadonlySet<string>): readonly DoorLine[] {
   const encoder = new AcpEncoder(own);
   for (const event of log) encoder.encode(event);
   return encoder.lines;
@@ -11,7 +11,7 @@ export function expectedAcpLines(log: readonly PodEvent[], own: string): readonl
 
 class AcpEncoder {
   readonly lines: DoorLine[] = [];
-  readonly #own: string;
+  readonly #own: ReadonlySet<string>;
   #seq = 0;
   readonly #blocks = new Map<number, { readonly type: string; readonly id: string }>();
   /** The calls that were announced and not closed. */
@@ -19,7 +19,7 @@ class AcpEncoder {
   /** The calls of pending approvals, by approval. */
   readonly #asked = new Map<string, string>();
 
-  constructor(own: string) {
+  constructor(own: ReadonlySet<string>) {
     this.#own = own;
   }
 
@@ -29,8 +29,9 @@ class AcpEncoder {
       case 'input': {
         const isPrompt = ['prompt', 'steer', 'follow-up'].includes(event.origin);
         if (event.item.type !== 'message' || event.item.role !== 'user' || !isPrompt) return;
-        if (event.by === this.#own) return;
-        return this.#add('user_message_chunk', { text: textIn(event.item.content) });
+        const text = textIn(event.item.content);
+        if (event.door === 'acp' && this.#own.has(text)) return;
+        return this.#add('user_message_chunk', { text });
       }
       case 'block-start': {
         const id = event.blockType === 'tool-use' ? event.id : '';
@@ -73,11 +74,14 @@ class AcpEncoder {
         return;
       case 'run-end':
         this.#blocks.clear();
-        // A call that waits for an approval is still open for a client that loads the session.
+        // If a call of a killed turn waits for an approval, all its calls are still open for a client that loads the session.
+        if (
+          event.outcome.status === 'interrupted' &&
+          [...this.#asked.values()].some((id) => this.#open.has(id))
+        )
+          return;
         if (event.outcome.status !== 'paused')
-          for (const id of [...this.#open])
-            if (event.outcome.status !== 'interrupted' || ![...this.#asked.values()].includes(id))
-              this.#close(id, 'failed', undefined);
+          for (const id of [...this.#open]) this.#close(id, 'failed', undefined);
         return;
       case 'approval-request':
         if (event.approval.callId !== undefined)

@@ -1,5 +1,8 @@
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { arrayOf, type JsonObject, objectOf } from '../../../src/base/index.ts';
+import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { start } from '../../cli/polypod.ts';
 import { type AcpFixture, acpFixture, describeWithAndWithoutDaemon, textAnswer, STALLS } from './fixture.ts';
 
@@ -112,6 +115,11 @@ describeWithAndWithoutDaemon((openFixture) => {
       expect(await raw.refused(line), String(line).slice(0, 80)).toBe(code);
     expect(objectOf((await raw.request('no/such', {})).error).code).toBe(-32601);
     expect(objectOf((await raw.request('__proto__', {})).error).code).toBe(-32601);
+    // Both are notifications: with an id they are unknown requests, which are answered.
+    for (const notification of ['session/cancel', '$/cancel_request'])
+      expect(objectOf((await raw.request(notification, { sessionId, requestId: 'long' })).error).code).toBe(
+        -32601,
+      );
     for (const params of [undefined, null, [], 'x', 5])
       expect(objectOf((await raw.request('session/prompt', params)).error)).toMatchObject({
         code: -32602,
@@ -187,4 +195,31 @@ test('the end of the input in the middle of a line ends the program', async () =
   raw.child.stdin.end();
   expect(await raw.finished).toMatchObject({ code: 0 });
   expect(arrayOf(raw.lines)).toHaveLength(1);
+});
+
+test('a connection to the daemon with an invalid first line is refused with the reason, and others are served', async () => {
+  const { env, editor, cwd } = await acpFixture([textAnswer('Hello')], { daemon: true });
+  const path = join(dataPathsFrom(env).runtimeDirectory, 'acp.sock');
+  for (const header of [
+    'hello',
+    '5',
+    'null',
+    '[]',
+    '{}',
+    '{"by":5,"setup":{"command":"polypod","args":[]}}',
+    '{"by":"ada","setup":{"command":"polypod","args":[5]}}',
+    '{"by":"ada","setup":{"command":"polypod","args":[]},"terminals":"yes"}',
+    '{"__proto__":{"by":"ada","setup":{"command":"polypod","args":[]}}}',
+    `{"by":${'['.repeat(5_000)}${']'.repeat(5_000)}}`,
+    Buffer.from([0xff, 0xfe, 0x80]),
+  ]) {
+    const socket = connect({ path }).setEncoding('utf8');
+    socket.write(Buffer.concat([Buffer.from(header), Buffer.from('\n{"jsonrpc":"2.0","id":1}\n')]));
+    let text = '';
+    for await (const piece of socket) text += String(piece);
+    expect(objectOf(JSON.parse(text)).refused, String(header).slice(0, 80)).toMatch(/header of the link/);
+  }
+  const one = await editor();
+  const { sessionId } = await one.newSession(cwd);
+  expect(await one.prompt(sessionId, 'hi')).toBe('end_turn');
 });

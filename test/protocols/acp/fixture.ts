@@ -12,6 +12,9 @@ import {
 } from '@agentclientprotocol/sdk';
 import { describe, onTestFinished } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
+import { type PodHandle, remotePod } from '../../../src/control/index.ts';
+import { daemonLink } from '../../../src/daemon/index.ts';
+import { dataPathsFrom } from '../../../src/setup/index.ts';
 import type { SimAnswer, Script } from '../../../src/sim/index.ts';
 import { startSim } from '../../../src/sim/index.ts';
 import { type Finished, start, temporaryDirectory } from '../../cli/polypod.ts';
@@ -32,6 +35,8 @@ export interface AcpFixture {
   readonly env: Readonly<Record<string, string>>;
   /** Starts `polypod acp` as an editor does. */
   readonly editor: (options?: EditorOptions) => Promise<Editor>;
+  /** A session of the daemon, as its other clients see it. */
+  readonly pod: (sessionId: string) => Promise<PodHandle>;
 }
 
 export interface EditorOptions {
@@ -77,6 +82,12 @@ export async function acpFixture(script: Script, options: AcpFixtureOptions = {}
       const editor = new Editor(env, given);
       await editor.initialize();
       return editor;
+    },
+    pod: async (sessionId) => {
+      const link = await daemonLink(dataPathsFrom(env));
+      if (link === undefined) throw new Error('no daemon is up');
+      onTestFinished(() => link.close());
+      return remotePod(sessionId, link);
     },
   };
 }

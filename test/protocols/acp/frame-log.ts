@@ -31,6 +31,11 @@ function problemOf(definition: string | undefined, value: unknown): string | und
   return validate(value) === true ? undefined : ajv.errorsText(validate.errors);
 }
 
+/** How a request or notification violates the schema of the protocol; undefined if it does not. */
+export function callProblem(method: string, params: unknown): string | undefined {
+  return problemOf(NAMES.get(`${method} call`), params);
+}
+
 /** All frames of a connection in both directions. Each is validated against the schema of the protocol. */
 export class FrameLog {
   readonly sent: JsonObject[] = [];
@@ -87,7 +92,7 @@ export class FrameLog {
     const { id, method, params } = frame;
     if (method !== undefined) {
       if (id !== undefined) this.#methods.set(`${side} ${JSON.stringify(id)}`, stringOf(method));
-      return problemOf(NAMES.get(`${stringOf(method)} call`), params);
+      return callProblem(stringOf(method), params);
     }
     if (frame.error !== undefined) return problemOf('Error', frame.error);
     const key = `${side === 'agent' ? 'client' : 'agent'} ${JSON.stringify(id)}`;

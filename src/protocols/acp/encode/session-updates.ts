@@ -123,12 +123,29 @@ export class SessionProjection {
     return [...this.#calls.keys()].map((callId) => this.#close(callId, 'failed', {}));
   }
 
+  /** Events were missed: closes the calls and the commands of people that have ended meanwhile. */
+  catchUp({ items, shells, state, diffs = [] }: Snapshot): readonly SessionUpdate[] {
+    this.#blocks.clear();
+    const ended = [...this.#calls].flatMap(([callId, input]) => {
+      const result = items.findLast((item) => item.type === 'tool-result' && item.callId === callId);
+      if (result?.type !== 'tool-result') return state === 'idle' ? [this.#close(callId, 'failed', {})] : [];
+      const diff = diffs.find((one) => one.callId === callId)?.diff;
+      const output = { content: result.content, ...(diff && { details: { diff } }) };
+      const fields = resultFields(output, input, this.#options.cwd);
+      return [this.#close(callId, result.isError ? 'failed' : 'completed', fields)];
+    });
+    const endedShells = [...this.#shells].filter((id) => !shells.some(({ shellId }) => shellId === id));
+    for (const shellId of endedShells) this.#shells.delete(shellId);
+    // How it ended was missed, too; after session/load its output is part of the conversation.
+    return [...ended, ...endedShells.map((id) => this.#update(shellCall(id), { status: 'completed' }))];
+  }
+
   announceShell({
     shellId,
     command,
     private: isPrivate,
   }: Pick<PodEventOf<'shell-start'>, 'shellId' | 'command' | 'private'>): readonly SessionUpdate[] {
-    if (isPrivate) return [];
+    if (isPrivate || this.#shells.has(shellId)) return [];
     this.#shells.add(shellId);
     const toolCallId = shellCall(shellId);
     const hasTerminal = this.#options.capabilities.terminalOutput;

@@ -49,6 +49,7 @@ export class Connection {
   #capabilities: ClientCapabilities | undefined;
   /** A prompt has failed because of its account. The next request reads the configuration again. */
   #isAccountRejected = false;
+  #isClosed = false;
 
   readonly #methods: Readonly<Record<string, Method>> = {
     initialize: (params) => this.#initialize(params),
@@ -76,9 +77,10 @@ export class Connection {
 
   /** The client has disconnected. Sessions of a daemon continue; others end with their process. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.peer.close();
     const how = this.#parts.survivesClient ? 'leave' : 'cancel';
-    await Promise.all([...this.#sessions.values()].map((session) => session.close(how)));
+    await Promise.all([...this.#sessions.values()].map((session) => this.#leave(session, how)));
     this.#sessions.clear();
   }
 
@@ -135,7 +137,8 @@ export class Connection {
     };
     const { host } = this.#parts;
     const pod = await host.create({ cwd, settings, lazy: true });
-    if (servers !== undefined) host.editorServerValues.set(pod.id, servers.values);
+    if (this.#isClosed) await host.discard(pod.id);
+    else if (servers !== undefined) host.editorServerValues.set(pod.id, servers.values);
     const session = this.#add(pod, cwd);
     const options = await session.options();
     // Zed drops updates of a session whose id it has not received yet.
@@ -155,12 +158,20 @@ export class Connection {
     const row = await this.#row(sessionId);
     if (resolve(row.cwd) !== cwd)
       throw invalidParam('cwd', `must be ${row.cwd}, the directory of the session`);
-    await this.#sessions.get(sessionId)?.close('leave');
     const pod = this.#parts.host.pod(sessionId);
+    const before = this.#sessions.get(sessionId);
+    // Replaced at once: another request for the same session closes this one, even if it is not open yet.
     const session = this.#add(pod, cwd);
-    if (paths.length > 0) await session.handle({ type: 'configure', set: { paths: [...paths] } });
-    if (servers !== undefined) await this.#nameServers(session, pod, servers);
-    await session.open(beginning);
+    await before?.close('leave');
+    try {
+      if (paths.length > 0) await session.handle({ type: 'configure', set: { paths: [...paths] } });
+      if (servers !== undefined) await this.#nameServers(session, pod, servers);
+      await session.open(beginning);
+    } catch (thrown) {
+      if (this.#sessions.get(sessionId) === session) this.#sessions.delete(sessionId);
+      await session.close('leave');
+      throw thrown;
+    }
     const options = await session.options();
     setImmediate(() => void session.sendCommands().catch(() => {}));
     return options;
@@ -204,6 +215,7 @@ export class Connection {
     await session.close('cancel');
     // Without a daemon, another process can open the session only if this one has closed it.
     if (!this.#parts.survivesClient) await session.handle({ type: 'close' });
+    await this.#parts.host.discard(session.id);
     return {};
   }
 
@@ -326,8 +338,16 @@ export class Connection {
     this.#isAccountRejected = false;
   }
 
+  /** Closes a session, and removes it if it was never prompted. */
+  async #leave(session: AcpSession, how: 'cancel' | 'leave'): Promise<void> {
+    await session.close(how);
+    await this.#parts.host.discard(session.id);
+  }
+
   #add(pod: Pod, cwd: string): AcpSession {
     const { peer } = this;
+    // Nothing would close the session.
+    if (this.#isClosed) throw new PolypodError('unreachable', 'the client has disconnected');
     const capabilities = this.#capabilities ?? readCapabilities(undefined);
     const session = new AcpSession({ peer, pod, cwd, capabilities, parts: this.#parts });
     this.#sessions.set(session.id, session);

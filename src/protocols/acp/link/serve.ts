@@ -1,4 +1,4 @@
-import { onAbort } from '../../../base/index.ts';
+import { unlessAborted } from '../../../base/index.ts';
 import { LineReader } from '../../../wire/index.ts';
 import type { LinkStreams } from '../../relayed-door.ts';
 import type { AcpParts } from '../parts.ts';
@@ -15,20 +15,17 @@ export async function serveAcp(
   signal: AbortSignal,
 ): Promise<void> {
   const connection = new Connection(output, parts);
-  const ended = new Promise<undefined>((resolve) => {
-    onAbort(signal, () => resolve(undefined));
-  });
   // A line that is too long is answered like one that is not JSON, and the next line is read.
   const lines = new LineReader({ limit: { maxBytes: LONGEST_LINE }, onInvalid: () => NOT_JSON });
   const chunks = input[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await Promise.race([chunks.next(), ended]);
+      const next = await unlessAborted(chunks.next(), signal);
       if (next === undefined || next.done === true) return;
       for (const line of lines.push(next.value)) connection.peer.receive(line);
-      await Promise.race([connection.peer.drained(), ended]);
+      await unlessAborted(connection.peer.drained(), signal);
       if (connection.peer.unanswered > MOST_UNANSWERED)
-        await Promise.race([connection.peer.answered(MOST_UNANSWERED), ended]);
+        await unlessAborted(connection.peer.answered(MOST_UNANSWERED), signal);
     }
   } finally {
     await connection.close();

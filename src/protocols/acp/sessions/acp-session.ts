@@ -1,4 +1,4 @@
-import { asPolypodError, onAbort, type PolypodError } from '../../../base/index.ts';
+import { asPolypodError, onAbort, PolypodError } from '../../../base/index.ts';
 import type { Pod, PodCommand, PodEvent, PodEventOf, Receipt, Snapshot } from '../../../pod/index.ts';
 import { EventForwarder } from '../../event-forwarder.ts';
 import { EditorServices } from '../client-side/editor-services.ts';
@@ -36,12 +36,13 @@ export class AcpSession {
   readonly #parts: AcpSessionParts;
   readonly #permissions: Permissions;
   readonly #services: EditorServices;
-  #projection: SessionProjection;
+  readonly #projection: SessionProjection;
   readonly #prompts = new OwnPrompts();
   /** The prompts are sent in the order of their requests. */
   #sending: Promise<unknown>;
   #compactions: ((end: CompactionEnd) => void)[] = [];
   #forwarder: EventForwarder | undefined;
+  #isClosed = false;
   #shown: ShownSettings | undefined;
   #settingsSent: Promise<void> = Promise.resolve();
   #usesDefaultModel = true;
@@ -85,7 +86,8 @@ export class AcpSession {
 
   /** Starts to forward events. Resolves when the client has received the beginning. */
   async open(beginning: Beginning): Promise<void> {
-    let next = beginning;
+    if (this.#isClosed) throw new PolypodError('conflict', 'the session was closed before it was open');
+    let next: Beginning | 'gap' = beginning;
     let onJoined = (): void => {};
     const joined = new Promise<void>((resolve) => {
       onJoined = resolve;
@@ -95,7 +97,7 @@ export class AcpSession {
       join: async (snapshot) => {
         await this.#join(snapshot, next);
         // If the client was too slow, it receives what is in progress, not everything again.
-        next = 'progress';
+        next = 'gap';
         onJoined();
       },
       forward: (events) => this.#forward(events),
@@ -179,12 +181,15 @@ export class AcpSession {
 
   /** Stops forwarding. The pod goes on, unless only this client has its work in progress. */
   async close(how: 'cancel' | 'leave'): Promise<void> {
+    this.#isClosed = true;
     if (how === 'cancel' && this.#prompts.all.length > 0) await this.cancel().catch(() => {});
     this.#services.close();
     this.#permissions.close();
     this.#onReady();
     await this.#forwarder?.stop();
     this.#abandon({ type: 'cancelled' });
+    // A prompt that was sent before still reaches the session.
+    await this.#sending;
   }
 
   /** Returns false if the prompt was cancelled before it was sent. */
@@ -222,8 +227,13 @@ export class AcpSession {
     });
   }
 
-  async #join(snapshot: Snapshot, beginning: Beginning): Promise<void> {
-    this.#projection = this.#newProjection();
+  async #join(snapshot: Snapshot, beginning: Beginning | 'gap'): Promise<void> {
+    if (beginning === 'gap') {
+      this.#warn(
+        'Updates were missed, because the editor read too slowly. Load the session again to see them.',
+      );
+      this.#send(this.#projection.catchUp(snapshot));
+    }
     this.#shown = this.#shownIn(snapshot);
     this.#usesDefaultModel = snapshot.settings.model === undefined;
     this.#name = snapshot.settings.name;
@@ -259,7 +269,7 @@ export class AcpSession {
   }
 
   /** Sends what is running: calls, the commands of people and, after the history, the current answer. */
-  #sendProgress({ seq, tools, blocks, shells }: Snapshot, beginning: Beginning): void {
+  #sendProgress({ seq, tools, blocks, shells }: Snapshot, beginning: Beginning | 'gap'): void {
     for (const { call, text } of tools) {
       const { callId, name, title, arguments: json } = call;
       this.#send(this.#projection.announce(callId, name, title, json));

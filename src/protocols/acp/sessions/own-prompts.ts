@@ -32,6 +32,8 @@ interface PendingPrompt extends OwnPrompt {
 }
 
 const CANCELLED: PromptEnd = { type: 'cancelled' };
+const MISSED =
+  'the run of this prompt has ended, but the client read too slowly to receive how: load the session again to see its answer';
 
 /**
  * The prompts of this client that are not answered yet. The end of a run can be published before the receipt of its prompt
@@ -137,16 +139,22 @@ export class OwnPrompts {
   }
 
   /** Events were missed: what they would have reported is in the snapshot. */
-  rejoin({ run, lastRun, queue }: Snapshot): void {
+  rejoin({ run, lastRun, queue, items }: Snapshot): void {
     this.#runId = run?.runId;
-    if (lastRun !== undefined && run === undefined) this.#end(lastRun.runId, lastRun.outcome, undefined);
     const queued = new Set(queue.map(({ queueId }) => queueId));
+    const prompt = items.findLast((item) => item.type === 'message' && item.role === 'user');
+    const content = prompt?.type === 'message' ? JSON.stringify(prompt.content) : undefined;
+    // The last message to the model was delivered from the queue: the last run answers it.
+    for (const delivered of this.#prompts)
+      if (delivered.queueId !== undefined && delivered.content === content && !queued.has(delivered.queueId))
+        delivered.runId ??= run?.runId ?? lastRun?.runId;
+    if (lastRun !== undefined && run === undefined) this.#end(lastRun.runId, lastRun.outcome, undefined);
     for (const { queueId, runId, resolve } of this.#prompts) {
       const isSent = queueId !== undefined || runId !== undefined;
       const isKnown =
         (runId !== undefined && (runId === run?.runId || this.#paused.has(runId))) ||
         (queueId !== undefined && queued.has(queueId));
-      if (isSent && !isKnown) resolve({ type: 'lost', message: 'the end of the run was missed' });
+      if (isSent && !isKnown) resolve({ type: 'lost', message: MISSED });
     }
   }
 

@@ -1,4 +1,4 @@
-import { settlesWithin } from '../../../base/index.ts';
+import { settlesWithin, unlessAborted } from '../../../base/index.ts';
 import type { RpcLink } from './link.ts';
 import type { Outbox } from '../encode/outbox.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
@@ -15,8 +15,8 @@ export interface LastParts {
 }
 
 /** Resolves when all commands received before the end of input are answered, or the client no longer reads. */
-export async function lastAnswers({ link, out, session }: LastParts, ended: Promise<unknown>): Promise<void> {
-  const idle = Promise.race([link.idle(), ended]);
+export async function lastAnswers({ link, out, session }: LastParts, signal: AbortSignal): Promise<void> {
+  const idle = unlessAborted(link.idle(), signal);
   for (let waited = 0; waited < LONGEST_MS; waited += PATIENCE_MS) {
     if (await settlesWithin(idle, PATIENCE_MS)) return;
     // A client that does not read must not keep the process alive.

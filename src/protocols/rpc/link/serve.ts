@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { onAbort, settlesWithin } from '../../../base/index.ts';
+import { onAbort, settlesWithin, unlessAborted } from '../../../base/index.ts';
 import { offer } from '../commands/offer.ts';
 import { FrameReader } from './frames.ts';
 import { readyLine } from './greeting.ts';
@@ -71,15 +71,12 @@ async function read(
 ): Promise<void> {
   const frames = new FrameReader();
   const chunks = input[Symbol.asyncIterator]();
-  const ended = new Promise<undefined>((resolve) => {
-    onAbort(signal, () => resolve(undefined));
-  });
   for (;;) {
-    const next = await Promise.race([chunks.next(), ended]);
+    const next = await unlessAborted(chunks.next(), signal);
     if (next === undefined) return;
     for (const frame of next.done ? frames.end() : frames.push(next.value)) link.receive(frame);
-    if (next.done) return lastAnswers({ link, out, session }, ended);
-    if (link.waiting > MOST_WAITING) await Promise.race([link.idle(), ended]);
-    if (out.isOverfull) await Promise.race([out.drained(), ended]);
+    if (next.done) return lastAnswers({ link, out, session }, signal);
+    if (link.waiting > MOST_WAITING) await unlessAborted(link.idle(), signal);
+    if (out.isOverfull) await unlessAborted(out.drained(), signal);
   }
 }
