@@ -1,6 +1,5 @@
-import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import {
   arrayOf,
@@ -24,15 +23,29 @@ export async function describe(options: ProbeOptions): Promise<AgentDescription>
     server = await CodexServer.start({ ...options, onFrames: async () => {}, onEnd: () => {} });
     const [, version] = /\/(\d+\.\d+\.\d+\S*)/.exec(stringOf(server.hello.userAgent)) ?? [];
     const { account, requiresOpenaiAuth } = await server.request('account/read', {});
-    if (account !== null && account !== undefined) return { version, signedIn: 'yes' };
-    // The user has configured another provider, which has its own key.
-    if (requiresOpenaiAuth === false) return { version, signedIn: 'unknown' };
-    return { version, signedIn: 'no', problem: 'No user is signed in. Run "codex login".' };
+    const isSignedIn = account !== null && account !== undefined;
+    // If the user has configured another provider, it has its own key.
+    const signedIn = isSignedIn ? 'yes' : requiresOpenaiAuth === false ? 'unknown' : 'no';
+    if (signedIn === 'no') return { version, signedIn, problem: 'No user is signed in. Run "codex login".' };
+    const problem = await rulesProblem(join(stringOf(server.hello.codexHome), 'rules'));
+    return { version, signedIn, ...(problem === undefined ? {} : { problem }) };
   } catch (thrown) {
     return { version: undefined, signedIn: 'unknown', problem: messageOf(thrown) };
   } finally {
     await server?.close(0);
   }
+}
+
+/** Codex runs commands that the user has allowed for ever in Codex itself, and does not ask us. */
+async function rulesProblem(directory: string): Promise<string | undefined> {
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names.filter((one) => one.endsWith('.rules'))) {
+    const text = await readFile(join(directory, name), 'utf8').catch(() => '');
+    const [, ...rules] = text.replaceAll(/^\s*#.*$/gm, '').split(/\bprefix_rule\s*\(/);
+    if (rules.some((rule) => !/\bdecision\s*=\s*["'](?:prompt|forbidden)["']/.test(rule)))
+      return `Codex runs commands without asking if a rule in ${join(directory, name)} allows them. Remove these rules, or set CODEX_HOME to a directory without them.`;
+  }
+  return undefined;
 }
 
 /**
@@ -116,7 +129,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Answers every request with a call of the command tool that the request offers. */
+/** Answers with a call of the command tool that the request offers, and with text after the call has returned. */
 async function startModel(): Promise<{ readonly url: string; readonly close: () => void }> {
   const server = createServer(
     (request, response) => void answer(request, response).catch(() => response.destroy()),
@@ -124,9 +137,10 @@ async function startModel(): Promise<{ readonly url: string; readonly close: () 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(0, '127.0.0.1', resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port is available');
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${address.port}`,
     close: () => {
       server.closeAllConnections();
       server.close();
@@ -137,7 +151,9 @@ async function startModel(): Promise<{ readonly url: string; readonly close: () 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = '';
   for await (const piece of request.setEncoding('utf8')) body += String(piece);
-  const tools = arrayOf(objectOf(tryParse(body)).tools).map((tool) => stringOf(objectOf(tool).name));
+  const { tools: offered, input } = objectOf(tryParse(body));
+  const tools = arrayOf(offered).map((tool) => stringOf(objectOf(tool).name));
+  const hasReturned = arrayOf(input).some((item) => objectOf(item).type === 'function_call_output');
   const name = Object.keys(TOOLS).find((known) => tools.includes(known));
   if (name === undefined) {
     response
@@ -152,11 +168,17 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     name,
     arguments: JSON.stringify(TOOLS[name]),
   };
+  const message = {
+    type: 'message',
+    id: 'msg_1',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'Done.' }],
+  };
   const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const event of [
     { type: 'response.created', response: { id: 'resp_1' } },
-    { type: 'response.output_item.done', output_index: 0, item: call },
+    { type: 'response.output_item.done', output_index: 0, item: hasReturned ? message : call },
     { type: 'response.completed', response: { id: 'resp_1', usage } },
   ] satisfies JsonObject[])
     response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);

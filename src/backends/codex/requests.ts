@@ -80,7 +80,8 @@ function permissionsApproval(callId: string, params: JsonObject): AgentCall {
 
 /** Codex asks for the approval of an MCP server's tool in the form of an elicitation, without the id of the item. */
 function elicitation(params: JsonObject, { cwd, calls }: RequestContext): Asked | undefined {
-  const meta = objectOf(params._meta);
+  const { _meta: about } = params;
+  const meta = objectOf(about);
   const message = stringOf(params.message);
   if (meta.codex_approval_kind !== undefined) {
     const found = [...calls.values()].find(

@@ -27,14 +27,18 @@ function overrides(): readonly string[] {
 }
 
 /**
- * Every command and every patch asks, also those that only read. The sandbox of Codex is off: Codex runs an approved command in it,
- * and again without it if that failed, which would run the command twice; and where no sandbox is available, every command fails.
+ * Every command and every patch asks, also those that only read. The sandbox of the thread is for commands outside a turn, of which
+ * there are none.
  */
-const POLICY = {
-  approvalPolicy: 'untrusted',
-  approvalsReviewer: 'user',
-  sandbox: 'danger-full-access',
-} as const;
+const POLICY = { approvalPolicy: 'untrusted', approvalsReviewer: 'user' } as const;
+const THREAD_SANDBOX = 'read-only';
+
+/**
+ * Commands of a turn run outside the sandbox of Codex, because each of them was approved. In its sandbox, an approved command that
+ * fails is run again outside it without another request, so its effects may happen twice; and where the system has no sandbox,
+ * every command fails. This policy says that we are responsible, and unlike `dangerFullAccess` it does not make web searches live.
+ */
+const TURN_SANDBOX = { type: 'externalSandbox', networkAccess: 'enabled' } as const;
 
 export interface ThreadParts {
   readonly cwd: string;
@@ -57,12 +61,13 @@ export function threadParams(parts: ThreadParts): JsonObject {
   return {
     cwd,
     ...POLICY,
+    sandbox: THREAD_SANDBOX,
     ...(model === undefined ? {} : { model }),
     ...(system === undefined ? {} : { baseInstructions: system }),
     ...(developer === '' ? {} : { developerInstructions: developer }),
     config: {
       projects: trustLevels(cwd, realCwd, trustProject),
-      // A live search is a request to the web that nobody approved. Codex would switch it on, because its sandbox is off.
+      // A live search is a request to the web that nobody approved.
       web_search: webSearch === 'disabled' ? 'disabled' : 'cached',
       ...(mcpServers.length === 0 ? {} : { mcp_servers: Object.fromEntries(mcpServers.map(mcpServer)) }),
     },
@@ -114,8 +119,8 @@ export function turnParams({ model, thinking, paths }: AgentSettings, cwd: strin
     runtimeWorkspaceRoots: [cwd, ...paths],
     ...(model === undefined ? {} : { model }),
     ...(thinking === undefined ? {} : { effort: EFFORTS[thinking] }),
-    approvalPolicy: POLICY.approvalPolicy,
-    approvalsReviewer: POLICY.approvalsReviewer,
+    ...POLICY,
+    sandboxPolicy: TURN_SANDBOX,
   };
 }
 

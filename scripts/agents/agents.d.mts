@@ -1,0 +1,4 @@
+/** The agents for the tests. */
+export declare function agentCommand(
+  name: 'claude' | 'codex' | 'gemini' | 'opencode' | 'pi',
+): [string, ...string[]];
