@@ -134,7 +134,8 @@ export function foreignCall(callId: string, name: string, args: unknown, title =
 
 /** Converts an item that is complete to the result of its call. */
 export function callEnd(item: JsonObject, cwd: string): CallEnd {
-  if (item.status === 'declined') return { status: 'denied', output: errorOutput(DECLINED) };
+  const isRejected = objectOf(item.error).message === REJECTED;
+  if (item.status === 'declined' || isRejected) return { status: 'denied', output: errorOutput(DECLINED) };
   switch (item.type) {
     case 'commandExecution':
       return ended(commandOutput(item));
@@ -168,6 +169,8 @@ export const INTERRUPTED: CallEnd = {
   output: errorOutput('The call was interrupted.'),
 };
 
+/** The error of an MCP call that was not allowed: it has no status of its own. */
+const REJECTED = 'user rejected MCP tool call';
 const DECLINED = 'The call was not allowed, so it was not run.';
 
 function commandOutput(item: JsonObject): ToolOutput {
@@ -244,7 +247,9 @@ function contentTextOf(items: unknown): string {
 function collabOutput(item: JsonObject): ToolOutput {
   const states = Object.values(objectOf(item.agentsStates)).map(objectOf);
   const text = states
-    .map(({ status, message }) => stringOf(message) || stringOf(status))
+    .map(
+      ({ status, message }) => stringOf(message) || (status === 'pendingInit' ? 'started' : stringOf(status)),
+    )
     .filter((line) => line !== '')
     .join('\n\n');
   if (item.status === 'failed') return errorOutput(text || 'The sub-agent could not be reached.');

@@ -21,7 +21,7 @@ import { projectInstructions } from './instructions.ts';
 import { type OpenRequest, permissionResult, questionResult } from './requests.ts';
 import { CodexServer } from './rpc.ts';
 import { policyProblem, threadParams, turnParams } from './settings.ts';
-import { type CodexState, initialState, step, STEERING, withoutRequest } from './step.ts';
+import { type CodexState, hasRunning, initialState, step, STEERING, withoutRequest } from './step.ts';
 import { newestSummary } from './summary.ts';
 
 /** Starts Codex and opens a thread. `args` are added to those of the program, for the probe. */
@@ -176,7 +176,12 @@ class CodexConnection implements AgentConnection {
   }
 
   #ended(generation: number, end: AgentEnd): void {
-    if (generation !== this.#generation || this.#isClosed || !this.#isOpen) return;
+    if (generation === this.#generation && this.#isOpen) this.#reportEnd(end);
+  }
+
+  #reportEnd(end: AgentEnd): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     clearTimeout(this.#cancelTimer);
     this.#options.onEnd(end);
   }
@@ -208,9 +213,10 @@ class CodexConnection implements AgentConnection {
     clearTimeout(this.#cancelTimer);
     this.#interruptedTurn = undefined;
     if (wasCancelling) {
-      // Codex leaves the commands of a cancelled turn running.
-      if (this.#state.background.size > 0) this.#restart(event);
-      return this.#state.background.size > 0;
+      // Codex leaves the commands and the sub-agents of a cancelled turn running.
+      const isRunning = hasRunning(this.#state);
+      if (isRunning) this.#restart(event);
+      return isRunning;
     }
     this.#undelivered.push(...this.#early.splice(0));
     const messages = this.#undelivered.splice(0);
@@ -309,13 +315,10 @@ class CodexConnection implements AgentConnection {
       if (!this.#isClosed) await this.#open({ type: 'resume', sessionId: this.#state.threadId });
     })();
     this.#ready.catch((thrown: unknown) => {
-      if (this.#isClosed) return;
-      this.#isClosed = true;
+      const stderr = this.#server?.stderr ?? '';
       void this.#server?.close();
-      this.#options.onEnd({
-        message: `it could not continue its session after a cancelled turn: ${messageOf(thrown)}`,
-        stderr: this.#server?.stderr ?? '',
-      });
+      const message = `it could not continue its session after a cancelled turn: ${messageOf(thrown)}`;
+      this.#reportEnd({ message, stderr });
     });
   }
 

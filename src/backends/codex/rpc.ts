@@ -38,12 +38,15 @@ export class CodexServer {
     const clientInfo = { name: 'polypod', title: 'Polypod', version: '1' };
     // Without it, Codex refuses parameters that we need, such as `runtimeWorkspaceRoots`.
     const capabilities = { experimentalApi: true };
-    server.hello = await server
-      .request('initialize', { clientInfo, capabilities })
-      .catch((thrown: unknown) => {
-        void server.close();
-        throw thrown;
-      });
+    try {
+      server.hello = await server.request('initialize', { clientInfo, capabilities }, HELLO_MS);
+    } catch (thrown) {
+      const { stderr } = server;
+      await server.close();
+      const message = messageOf(thrown);
+      const note = stderr === '' || message.includes(stderr) ? '' : `\n${stderr}`;
+      throw new PolypodError('unreachable', `${message}${note}`, { cause: thrown });
+    }
     server.send({ method: 'initialized' });
     return server;
   }
@@ -145,5 +148,7 @@ function errorText(error: unknown): string {
   return typeof text === 'string' ? text : messageOf(JSON.stringify(error));
 }
 
+/** Less than the limit for the start, so that the error is the one of the program. */
+const HELLO_MS = 50_000;
 const REQUEST_MS = 60_000;
 const MAX_INVALID = 1_000;

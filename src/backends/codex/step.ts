@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import type { Usage } from '../../llm/index.ts';
 import type { TodoItem } from '../../tools/index.ts';
 import type { AgentEvent, AgentOutcome } from '../agent-event.ts';
@@ -29,6 +29,8 @@ export interface CodexState {
   /** The tokens of the session that have been reported. */
   readonly totalTokens: number;
   readonly contextTokens: number | undefined;
+  /** The size of the context when Codex began to summarize it. */
+  readonly tokensBefore: number | undefined;
   /** The sub-agents by the id of their thread. */
   readonly subAgents: ReadonlyMap<string, SubAgent>;
 }
@@ -38,6 +40,14 @@ interface SubAgent {
   readonly callId: string;
   /** What it has done, for display. */
   readonly text: string;
+  /** Whether it has a turn. */
+  readonly isActive: boolean;
+  readonly totalTokens: number;
+}
+
+/** Whether something runs that a cancelled turn leaves running. */
+export function hasRunning({ background, subAgents }: CodexState): boolean {
+  return background.size > 0 || [...subAgents.values()].some(({ isActive }) => isActive);
 }
 
 export interface CodexStep {
@@ -61,6 +71,7 @@ export function initialState(threadId: string, cwd: string): CodexState {
     lastText: undefined,
     totalTokens: 0,
     contextTokens: undefined,
+    tokensBefore: undefined,
     subAgents: new Map(),
   };
 }
@@ -150,6 +161,7 @@ function itemStart(state: CodexState, item: JsonObject): CodexStep {
     const isSteering = stringOf(item.clientId).startsWith(STEERING);
     return { ...unchanged(state), events: isSteering ? [{ type: 'steered' }] : [] };
   }
+  if (type === 'contextCompaction') return unchanged({ ...state, tokensBefore: state.contextTokens });
   const call = callOf(item, state.cwd);
   if (call === undefined || state.calls.has(call.callId)) return unchanged(state);
   const calls = new Map([...state.calls, [call.callId, { item, call, isAsked: false }]]);
@@ -169,7 +181,7 @@ function itemEnd(state: CodexState, item: JsonObject): CodexStep {
     return state.streamed.has(id) ? unchanged(state) : text(state, 'thinking', id, parts);
   }
   if (item.type === 'contextCompaction') {
-    const { contextTokens: tokensBefore } = state;
+    const { tokensBefore } = state;
     const event: AgentEvent = {
       type: 'compacted',
       summary: '',
@@ -302,7 +314,7 @@ function turnEnd(state: CodexState, turn: JsonObject): CodexStep {
 }
 
 /** The events for requests that nobody needs to answer any more. */
-export function withdrawals({ requests }: CodexState): readonly AgentEvent[] {
+function withdrawals({ requests }: CodexState): readonly AgentEvent[] {
   return [...requests].map(([requestId, open]) => withdrawal(requestId, open));
 }
 
@@ -367,13 +379,14 @@ function refused(state: CodexState, id: number | string, method: string): CodexS
 function withReceivers(state: CodexState, item: JsonObject, callId: string): CodexState {
   if (item.type !== 'collabAgentToolCall') return state;
   const receivers = arrayOf(item.receiverThreadIds).filter((id) => typeof id === 'string');
-  if (receivers.length === 0) return state;
   const added = receivers.map((id): [string, SubAgent] => [
     id,
-    { callId, text: state.subAgents.get(id)?.text ?? '' },
+    { ...(state.subAgents.get(id) ?? NEW_SUB_AGENT), callId },
   ]);
   return { ...state, subAgents: new Map([...state.subAgents, ...added]) };
 }
+
+const NEW_SUB_AGENT = { text: '', isActive: false, totalTokens: 0 };
 
 /** A sub-agent may act before the call that starts it is complete. */
 function subThread(state: CodexState, thread: JsonObject): CodexStep {
@@ -383,21 +396,56 @@ function subThread(state: CodexState, thread: JsonObject): CodexStep {
   const open = [...state.calls.values()].findLast(({ item }) => item.type === 'collabAgentToolCall');
   const callId = above?.callId ?? (parent === state.threadId ? open?.call.callId : undefined);
   if (callId === undefined || state.subAgents.has(threadId)) return unchanged(state);
-  return unchanged({ ...state, subAgents: new Map([...state.subAgents, [threadId, { callId, text: '' }]]) });
+  return unchanged(withSubAgent(state, threadId, { ...NEW_SUB_AGENT, callId }));
 }
 
-/** What a sub-agent does is shown as an update of the call that uses it. */
+function withSubAgent(state: CodexState, threadId: string, subAgent: SubAgent): CodexState {
+  return { ...state, subAgents: new Map([...state.subAgents, [threadId, subAgent]]) };
+}
+
+/** What a sub-agent does is shown as an update of the call that uses it. Its requests count as those of the session. */
 function subAgentStep(state: CodexState, threadId: string, method: string, params: JsonObject): CodexStep {
   const subAgent = state.subAgents.get(threadId);
   const item = objectOf(params.item);
-  if (subAgent === undefined || !isObject(params.item)) return unchanged(state);
+  if (subAgent === undefined) return unchanged(state);
+  switch (method) {
+    case 'turn/started':
+    case 'turn/completed':
+      return unchanged(withSubAgent(state, threadId, { ...subAgent, isActive: method === 'turn/started' }));
+    case 'thread/tokenUsage/updated':
+      return subAgentUsage(state, threadId, subAgent, objectOf(params.tokenUsage));
+    case 'item/started': {
+      const id = stringOf(item.id);
+      const isCommand = item.type === 'commandExecution';
+      return unchanged(isCommand ? { ...state, background: new Set([...state.background, id]) } : state);
+    }
+    case 'item/completed':
+      return subAgentItem(withoutBackground(state, stringOf(item.id)), threadId, subAgent, item);
+    default:
+      return unchanged(state);
+  }
+}
+
+function subAgentUsage(
+  state: CodexState,
+  threadId: string,
+  subAgent: SubAgent,
+  usage: JsonObject,
+): CodexStep {
+  const { total, last } = usage;
+  const totalTokens = numberOf(objectOf(total).totalTokens) ?? subAgent.totalTokens;
+  if (totalTokens === subAgent.totalTokens) return unchanged(state);
+  const next = withSubAgent(state, threadId, { ...subAgent, totalTokens });
+  return { ...unchanged(next), events: [{ type: 'usage', usage: usageOf(objectOf(last)) }] };
+}
+
+function subAgentItem(state: CodexState, threadId: string, subAgent: SubAgent, item: JsonObject): CodexStep {
   // A sub-agent of a sub-agent belongs to the same call.
   const next = withReceivers(state, item, subAgent.callId);
-  const line = method === 'item/completed' ? subAgentLine(item, state.cwd) : '';
+  const line = subAgentLine(item, state.cwd);
   if (line === '') return unchanged(next);
   const shown = `${subAgent.text}${subAgent.text === '' ? '' : '\n'}${line}`.slice(-MAX_UPDATE);
-  const subAgents = new Map([...next.subAgents, [threadId, { ...subAgent, text: shown }]]);
-  return update({ ...next, subAgents }, subAgent.callId, shown);
+  return update(withSubAgent(next, threadId, { ...subAgent, text: shown }), subAgent.callId, shown);
 }
 
 function subAgentLine(item: JsonObject, cwd: string): string {

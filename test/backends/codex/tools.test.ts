@@ -1,8 +1,19 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { McpServerSpec } from '../../../src/mcp/index.ts';
-import { isInstalled, wasSent, ofType, open, run, simulate, textOf, withToolKinds } from './fixture.ts';
+import {
+  isInstalled,
+  ofType,
+  open,
+  processesWith,
+  run,
+  simulate,
+  textOf,
+  wasSent,
+  withToolKinds,
+} from './fixture.ts';
 
 const skip = !isInstalled;
 const done = { parts: [{ text: 'Done.' }] };
@@ -65,6 +76,25 @@ describe('a tool of an MCP server', () => {
 });
 
 describe('a sub-agent', () => {
+  test.skipIf(skip)('ends when the turn is cancelled', async () => {
+    const sim = await simulate((request) => {
+      const input = JSON.stringify(request.body['input']);
+      if (!input.includes('MAIN TASK')) return { parts: [run('touch started; sleep 4006')] };
+      if (input.includes('SECOND')) return done;
+      const [, id] = /agent_id\\*":\\*"([0-9a-f-]+)/.exec(input) ?? [];
+      if (id === undefined) return { parts: [call('multi_agent_v1::spawn_agent', { message: 'A PART' })] };
+      return { parts: [call('multi_agent_v1::wait_agent', { targets: [id], timeout_ms: 60_000 })] };
+    });
+    const { connection, next, place, turn } = await open(await withToolKinds(sim));
+    connection.prompt([{ type: 'text', text: 'MAIN TASK' }]);
+    await expect.poll(() => existsSync(join(place.cwd, 'started'))).toBe(true);
+    await next('call', (event) => event.call.name === 'wait');
+    connection.cancel();
+    expect(await next('turn-end')).toMatchObject({ outcome: { status: 'cancelled' } });
+    expect(processesWith(place.home).filter((one) => one.command.startsWith('sleep'))).toEqual([]);
+    expect(textOf(await turn('SECOND'))).toBe('Done.');
+  });
+
   test.skipIf(skip)('is shown in the call that waits for it, and asks for its own calls', async () => {
     const sim = await simulate((request) => {
       const input = JSON.stringify(request.body['input']);
@@ -87,6 +117,7 @@ describe('a sub-agent', () => {
     expect(calls.map(({ callId }) => callId)).toContain(permission?.request.parentCallId);
     expect(permission?.request.call.title).toBe('echo from-the-sub-agent');
     expect(ofType(reported, 'call-end')).toHaveLength(2);
-    expect(ofType(reported, 'usage')).toHaveLength(3);
+    // Three requests of the agent, two of the sub-agent.
+    expect(ofType(reported, 'usage')).toHaveLength(5);
   });
 });
