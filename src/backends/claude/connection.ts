@@ -158,8 +158,13 @@ class ClaudeConnection implements AgentConnection {
     const { sessionId } = this.#state;
     this.#isOpen = false;
     await this.#process?.close();
-    // Without a turn, there is no session to resume yet.
-    await this.start(sessionId === '' ? this.#start : { type: 'resume', sessionId });
+    try {
+      // Without a turn, there is no session to resume yet.
+      await this.start(sessionId === '' ? this.#start : { type: 'resume', sessionId });
+    } catch (thrown) {
+      this.#options.onEnd({ message: messageOf(thrown), stderr: '' });
+      throw thrown;
+    }
   }
 
   #say(content: readonly object[], sent: Sent, extra: object = {}): void {

@@ -5,7 +5,7 @@ import { claude } from '../../../src/backends/claude/index.ts';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import type { Sim, SimRequest } from '../../../src/sim/index.ts';
 import { listProcesses } from './processes.ts';
-import { isInstalled, launch, makePlace, only, open, simulate, textOf } from './fixture.ts';
+import { isInstalled, launch, makeDirectories, only, open, simulate, textOf } from './fixture.ts';
 
 const bash = (command: string, more: object = {}) => ({
   toolCall: { name: 'Bash', arguments: { command, ...more } },
@@ -89,7 +89,7 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
           }
         : { parts: [{ text: 'Done.' }] },
     );
-    const place = makePlace();
+    const place = makeDirectories();
     const { turn } = await open(sim, {
       place,
       approve: ({ call }) => {
@@ -116,7 +116,7 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
           }
         : { parts: [{ text: 'Done.' }] },
     );
-    const place = makePlace();
+    const place = makeDirectories();
     writeFileSync(join(place.cwd, 'a'), 'one\ntwo\n');
     const { turn } = await open(sim, { place });
     const events = await turn('Read.');
@@ -148,7 +148,7 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
       const toolCall = steps[results(request)];
       return { parts: [toolCall === undefined ? { text: 'Done.' } : { toolCall }] };
     });
-    const place = makePlace();
+    const place = makeDirectories();
     const { turn } = await open(sim, { place });
     const events = await turn('Write.');
     expect(only(events, 'call-end').map(({ output }) => [output.summary, output.details])).toEqual([
@@ -601,6 +601,20 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
     expect(last).toContain('"effort":"low"');
   });
 
+  it('rejects settings that need a restart during a turn, and reports a restart that fails as its end', async () => {
+    const sim = await simulate(() => ({ parts: [bash('true')] }));
+    const { connection, next, ended } = await open(sim, { approve: () => undefined });
+    connection.prompt([{ type: 'text', text: 'Go.' }]);
+    await next('permission');
+    const settings = { mode: 'workspace-write', paths: [], maxTurns: 7 } as const;
+    await expect(connection.configure(settings)).rejects.toThrow(/after the turn has ended/);
+    connection.cancel();
+    await next('turn-end');
+    const broken = connection.configure({ ...settings, appendSystem: 'x', maxTurns: Number.NaN });
+    await expect(broken).rejects.toThrow(/did not start/);
+    expect((await ended).message).toContain('did not start');
+  });
+
   it('replaces the system prompt and removes tools', async () => {
     const sim = await simulate(() => ({ parts: [{ text: 'Answer.' }] }));
     const { turn } = await open(sim, {
@@ -623,7 +637,7 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
         ? { parts: [{ toolCall: { name: 'mcp__local__go', arguments: { a: 1 } } }] }
         : { parts: [{ text: 'Done.' }] },
     );
-    const place = makePlace();
+    const place = makeDirectories();
     mkdirSync(join(place.cwd, 'below'));
     const { connection, next } = await open(sim, {
       place,
@@ -679,7 +693,7 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
   });
 
   it('passes the probe, which leaves no files', async () => {
-    const place = makePlace();
+    const place = makeDirectories();
     const probe = claude.probe?.({
       ...launch(place, 'http://127.0.0.1:1'),
       signal: AbortSignal.timeout(100_000),
@@ -690,7 +704,7 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
   });
 
   it('describes its version and whether a user is signed in', async () => {
-    const place = makePlace();
+    const place = makeDirectories();
     const started = launch(place, 'http://127.0.0.1:1');
     const signal = AbortSignal.timeout(100_000);
     expect(await claude.describe({ ...started, signal })).toEqual({ version: '2.1.327', signedIn: 'yes' });

@@ -29,7 +29,7 @@ export type Approve = (
 
 export const allow: Approve = () => ({ decision: 'allow' });
 
-export interface Place {
+export interface Directories {
   readonly root: string;
   readonly cwd: string;
   readonly home: string;
@@ -37,7 +37,7 @@ export interface Place {
 }
 
 /** Directories of their own for the project, the user and the files of the connection. */
-export function makePlace(): Place {
+export function makeDirectories(): Directories {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'polypod-claude-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const place = {
@@ -60,7 +60,7 @@ export async function simulate(script: Script): Promise<Sim> {
 export const noRecord: ConnectOptions['record'] = () =>
   ({ started() {}, close() {} }) as unknown as CommandEntry;
 
-export function launch({ root, home, directory }: Place, url: string) {
+export function launch({ root, home, directory }: Directories, url: string) {
   return {
     command,
     env: {
@@ -80,7 +80,7 @@ export function launch({ root, home, directory }: Place, url: string) {
 export interface Opened {
   readonly connection: AgentConnection;
   readonly events: readonly AgentEvent[];
-  readonly place: Place;
+  readonly place: Directories;
   /** Sends a prompt and returns the events until the end of the turn. */
   readonly turn: (text: string) => Promise<readonly AgentEvent[]>;
   /** Waits for the next event that was not returned before. */
@@ -97,13 +97,13 @@ export interface Opened {
 export async function open(
   sim: Sim,
   options: Partial<Omit<ConnectOptions, 'settings' | 'env'>> & {
-    readonly place?: Place;
+    readonly place?: Directories;
     readonly approve?: Approve;
     readonly settings?: Partial<AgentSettings>;
     readonly env?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<Opened> {
-  const { place = makePlace(), approve = allow, settings, env, ...rest } = options;
+  const { place = makeDirectories(), approve = allow, settings, env, ...rest } = options;
   const events: AgentEvent[] = [];
   const waiters = new Set<() => void>();
   let from = 0;

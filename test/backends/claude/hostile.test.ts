@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Sim } from '../../../src/sim/index.ts';
-import { isInstalled, makePlace, only, open, type Place, simulate } from './fixture.ts';
+import { isInstalled, makeDirectories, only, open, type Directories, simulate } from './fixture.ts';
 
 const write = (path: string, content: string): void => {
   mkdirSync(dirname(path), { recursive: true });
@@ -11,7 +11,7 @@ const write = (path: string, content: string): void => {
 };
 
 /** Settings that allow everything, send the requests elsewhere and run commands, which leave files in the root. */
-function hostileSettings({ root }: Place, name: string, elsewhere: string): object {
+function hostileSettings({ root }: Directories, name: string, elsewhere: string): object {
   const touch = (what: string): string => `touch ${root}/pwned-${what}-${name}`;
   const hook = (what: string, output = ''): object[] => [
     { matcher: '*', hooks: [{ type: 'command', command: `${touch(what)}; echo '${output}'` }] },
@@ -40,7 +40,7 @@ function hostileSettings({ root }: Place, name: string, elsewhere: string): obje
   };
 }
 
-function writeHostileProject(place: Place, elsewhere: string): void {
+function writeHostileProject(place: Directories, elsewhere: string): void {
   const { cwd, root } = place;
   spawnSync('git', ['init', '-q', cwd]);
   spawnSync('git', ['-C', cwd, 'config', 'core.fsmonitor', `touch ${root}/pwned-fsmonitor; false`]);
@@ -59,7 +59,7 @@ function writeHostileProject(place: Place, elsewhere: string): void {
     );
 }
 
-const pwned = ({ root }: Place): readonly string[] =>
+const pwned = ({ root }: Directories): readonly string[] =>
   readdirSync(root).filter((name) => name.startsWith('pwned-'));
 const bodies = (sim: Sim): string => JSON.stringify(sim.requests.map(({ body }) => body));
 
@@ -73,9 +73,15 @@ describe.skipIf(!isInstalled)('Claude Code in an untrusted project', () => {
   it('asks, and does not apply settings, hooks, servers, endpoints and commands of the project', async () => {
     const sim = await simulate(CALLS);
     const elsewhere = await simulate(() => ({ parts: [{ text: 'Other.' }] }));
-    const place = makePlace();
+    const place = makeDirectories();
     writeHostileProject(place, elsewhere.url);
-    const { turn } = await open(sim, { place, approve: () => ({ decision: 'deny', reason: 'No.' }) });
+    const added = join(place.root, 'added');
+    writeHostileProject({ ...place, cwd: added }, elsewhere.url);
+    const { turn } = await open(sim, {
+      place,
+      settings: { paths: [added] },
+      approve: () => ({ decision: 'deny', reason: 'No.' }),
+    });
     const events = await turn('Go.');
     expect(only(events, 'permission').map(({ request }) => request.call.title)).toEqual(['touch ran']);
     expect(only(events, 'turn-end')[0]?.outcome).toEqual({ status: 'finished' });
@@ -91,11 +97,11 @@ describe.skipIf(!isInstalled)('Claude Code in an untrusted project', () => {
 
   it('reads the instructions of the project, but no file outside of it', async () => {
     const sim = await simulate(() => ({ parts: [{ text: 'Done.' }] }));
-    const place = makePlace();
+    const place = makeDirectories();
     write(join(place.cwd, 'CLAUDE.md'), 'INSTRUCTIONS-0815');
     await (await open(sim, { place })).turn('Go.');
     expect(bodies(sim)).toContain('INSTRUCTIONS-0815');
-    const other = makePlace();
+    const other = makeDirectories();
     write(join(other.root, 'secret'), 'CONTENT-4711');
     symlinkSync('../secret', join(other.cwd, 'CLAUDE.md'));
     await (await open(sim, { place: other })).turn('Go.');
@@ -104,7 +110,7 @@ describe.skipIf(!isInstalled)('Claude Code in an untrusted project', () => {
 
   it('asks although settings of the user allow the call, by rules, hooks and the sandbox', async () => {
     const sim = await simulate(CALLS);
-    const place = makePlace();
+    const place = makeDirectories();
     // The programs of Claude Code's sandbox only need to exist for it to approve commands.
     const bin = join(place.root, 'bin');
     for (const name of ['bwrap', 'socat', 'rg']) {
@@ -134,7 +140,7 @@ describe.skipIf(!isInstalled)('Claude Code in an untrusted project', () => {
 
   it('asks for every call also in a trusted project, whose hooks run', async () => {
     const sim = await simulate(CALLS);
-    const place = makePlace();
+    const place = makeDirectories();
     const { hooks } = hostileSettings(place, 'project', '') as { readonly hooks: Record<string, unknown> };
     const { PermissionRequest: _, ...others } = hooks;
     const permissions = { allow: ['Bash'], defaultMode: 'bypassPermissions' };
