@@ -158,8 +158,13 @@ class ClaudeConnection implements AgentConnection {
     const { sessionId } = this.#state;
     this.#isOpen = false;
     await this.#process?.close();
-    // Without a turn, there is no session to resume yet.
-    await this.start(sessionId === '' ? this.#start : { type: 'resume', sessionId });
+    try {
+      // Without a turn, there is no session to resume yet.
+      await this.start(sessionId === '' ? this.#start : { type: 'resume', sessionId });
+    } catch (thrown) {
+      this.#options.onEnd({ message: messageOf(thrown), stderr: '' });
+      throw thrown;
+    }
   }
 
   #say(content: readonly object[], sent: Sent, extra: object = {}): void {
@@ -169,8 +174,8 @@ class ClaudeConnection implements AgentConnection {
     this.#process?.send({ type: 'user', message, parent_tool_use_id: null, session_id: '', uuid, ...extra });
   }
 
-  /** Sends a request. `then` is applied when the answer is read, before later frames. */
-  #ask(request: object, limitMs: number, then: Asked['then'] = stay): Promise<JsonObject> {
+  /** Sends a request. `onAnswer` is applied when the answer is read, before later frames. */
+  #ask(request: object, limitMs: number, onAnswer: Asked['onAnswer'] = stay): Promise<JsonObject> {
     const requestId = `polypod-${this.#nextRequest}`;
     this.#nextRequest += 1;
     return new Promise((resolve, reject) => {
@@ -178,7 +183,7 @@ class ClaudeConnection implements AgentConnection {
         this.#asked.delete(requestId);
         reject(new Error(`it did not answer within ${limitMs / 1_000} seconds`));
       }, limitMs).unref();
-      this.#asked.set(requestId, { resolve, reject, timer, then });
+      this.#asked.set(requestId, { resolve, reject, timer, onAnswer });
       this.#process?.send({ type: 'control_request', request_id: requestId, request });
     });
   }
@@ -229,7 +234,7 @@ class ClaudeConnection implements AgentConnection {
     clearTimeout(asked.timer);
     if (response.subtype !== 'error') {
       asked.resolve(objectOf(response.response));
-      return asked.then(this.#state);
+      return asked.onAnswer(this.#state);
     }
     asked.reject(new Error(stringOf(response.error) || 'it refused the request'));
     return stay(this.#state);
@@ -254,7 +259,7 @@ interface Asked {
   readonly resolve: (response: JsonObject) => void;
   readonly reject: (reason: Error) => void;
   readonly timer: NodeJS.Timeout;
-  readonly then: (state: ClaudeState) => Stepped;
+  readonly onAnswer: (state: ClaudeState) => Stepped;
 }
 
 function stay(state: ClaudeState): Stepped {

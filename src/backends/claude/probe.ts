@@ -18,11 +18,9 @@ export async function probeClaude(options: ProbeOptions): Promise<ProbeResult> {
   const place = await mkdtemp(join(directory, 'probe-'));
   const model = await startModel();
   try {
-    const [cwd, home, files] = ['project', 'home', 'files'].map((name) => join(place, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const cwd = join(place, 'project');
+    const home = join(place, 'home');
+    const files = join(place, 'files');
     for (const path of [cwd, files]) await mkdir(path, { mode: 0o700 });
     await copySettings(env, join(home, '.claude'));
     const outcome = await runTurn({

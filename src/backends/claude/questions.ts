@@ -20,14 +20,15 @@ export function answeredInput(input: JsonObject, content: JsonObject): JsonObjec
     .map(objectOf)
     .flatMap(({ question }, at) => {
       const value = content[fieldName(at)];
-      const text = Array.isArray(value)
-        ? value.map(String).join(', ')
-        : value === undefined
-          ? ''
-          : String(value);
+      const text = (Array.isArray(value) ? value : [value]).map(valueText).join(', ');
       return text === '' ? [] : [[stringOf(question), text] as const];
     });
   return { ...input, answers: Object.fromEntries(answers) };
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined ? '' : JSON.stringify(value);
 }
 
 function fieldName(at: number): string {

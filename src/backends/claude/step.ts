@@ -267,8 +267,13 @@ class Step {
       this.#set({ failure: { status: 'failed', failure: apiFailure(frame, blockTexts(blocks)) } });
       return;
     }
-    // Claude Code's own texts about the compaction.
-    if (this.#state.isCompacting) return;
+    // A text of Claude Code about the compaction, such as why it failed.
+    if (this.#state.isCompacting) {
+      this.#set({
+        failure: { status: 'failed', failure: { kind: 'invalid-request', message: blockTexts(blocks) } },
+      });
+      return;
+    }
     this.#run();
     for (const block of blocks) {
       if (block.type === 'tool_use') this.#call(block);
@@ -283,8 +288,12 @@ class Step {
     const { tokensBefore } = this.#state;
     if (tokensBefore !== undefined && frame.isReplay !== true) {
       const summary = typeof content === 'string' ? content : blockTexts(arrayOf(content).map(objectOf));
-      this.#set({ tokensBefore: undefined });
-      this.#emit({ type: 'compacted', summary, ...(tokensBefore > 0 && { tokensBefore }) });
+      this.#set({ tokensBefore: undefined, isCompacting: false, failure: undefined });
+      this.#emit({
+        type: 'compacted',
+        summary: SUMMARY.exec(summary)?.[1] ?? summary,
+        ...(tokensBefore > 0 && { tokensBefore }),
+      });
       return;
     }
     const results = arrayOf(content)
@@ -392,7 +401,7 @@ class Step {
   #outcome(frame: JsonObject): AgentOutcome {
     const reason = stringOf(frame.terminal_reason);
     if (this.#state.isCancelling || reason.startsWith('aborted')) return { status: 'cancelled' };
-    if (frame.is_error !== true) return { status: 'finished' };
+    if (frame.is_error !== true && !this.#state.isCompacting) return { status: 'finished' };
     const message = arrayOf(frame.errors).map(stringOf).join('; ');
     if (frame.subtype === 'error_max_turns') return { status: 'limited', limit: 'max-turns', message };
     if (frame.subtype === 'error_max_budget_usd') return { status: 'limited', limit: 'budget', message };
@@ -436,9 +445,16 @@ class Step {
     const open = this.#state.calls.get(callId);
     if (open === undefined) return;
     const isError = result.is_error === true;
+    const status = this.#status(isError, meta);
     const output = toolOutput(open.call, { content: result.content, isError, report });
     this.#set({ calls: without(this.#state.calls, callId) });
-    this.#emit({ type: 'call-end', callId, status: this.#status(isError, meta), output });
+    this.#emit({
+      type: 'call-end',
+      callId,
+      status,
+      // Claude Code's text for the model calls it rejected.
+      output: status === 'interrupted' ? { ...output, summary: `${open.call.title}: cancelled` } : output,
+    });
     const todos = isError ? undefined : changedTodos(this.#state.todos, open.call, open.input, report);
     if (todos === undefined) return;
     this.#set({ todos });
@@ -529,6 +545,8 @@ function without<V>(map: ReadonlyMap<string, V>, key: string): ReadonlyMap<strin
   return copy;
 }
 
+/** The summary without Claude Code's instructions for the model. */
+const SUMMARY = /\nSummary:\n([\s\S]*?)\n\nIf you need specific details from before compaction/;
 const WITHDRAWN = {
   permission: 'permission-withdrawn',
   question: 'question-withdrawn',
