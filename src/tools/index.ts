@@ -42,6 +42,7 @@ export type { FileVersion, FileWrite, RecordFileWrite } from './file-version.ts'
 export { changeFile, currentVersion, removeIfEmpty } from './files/restore-file.ts';
 export { classifyContent } from './files/file-content.ts';
 export { createDiff } from './text/diff.ts';
+export { diffDetails } from './text/diff-details.ts';
 export { type CommandEntry, CommandLedger, type CommandRecord } from './process/command-ledger.ts';
 export {
   type CommandLimiter,
