@@ -63,7 +63,7 @@ export function mergeCall(before: CallFields | undefined, update: JsonObject): C
       Array.isArray(update.locations) && update.locations.length > 0
         ? pathsOf(update.locations)
         : known.paths,
-    diffs: content?.some(({ type }) => type === 'diff') === true ? content.flatMap(diffOf) : known.diffs,
+    diffs: content === undefined ? known.diffs : mergeDiffs(known.diffs, content.flatMap(diffOf)),
     content: content === undefined ? known.content : content.flatMap(contentOf),
     rawOutput: update.rawOutput ?? known.rawOutput,
     printed: truncateStart(known.printed + stringOf(data)),
@@ -108,6 +108,18 @@ function diffOf(part: JsonObject): readonly FileDiff[] {
   const path = stringOf(part.path);
   if (part.type !== 'diff' || path === '' || typeof part.newText !== 'string') return [];
   return [{ path, before: typeof part.oldText === 'string' ? part.oldText : undefined, after: part.newText }];
+}
+
+/** An agent that showed the whole file before approval may report only the changed part afterwards. */
+function mergeDiffs(known: readonly FileDiff[], next: readonly FileDiff[]): readonly FileDiff[] {
+  if (next.length === 0) return known;
+  return next.map(
+    (diff) =>
+      known.find(
+        ({ path, before, after }) =>
+          path === diff.path && (before ?? '').includes(diff.before ?? '') && after.includes(diff.after),
+      ) ?? diff,
+  );
 }
 
 function contentOf(part: JsonObject): readonly Content[] {
@@ -306,7 +318,8 @@ function titleOf(fields: CallFields, tool: string | undefined, dialect: CallDial
   return oneLine(fields.title || fields.name || fields.kind || 'tool');
 }
 
-function shortPath(path: string, cwd: string): string {
+/** The path relative to the working directory, if it is inside. */
+export function shortPath(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short === '' ? '.' : short.startsWith('..') || isAbsolute(short) ? path : short;
 }

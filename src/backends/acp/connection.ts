@@ -14,7 +14,7 @@ import { RPC_CODES } from '../../wire/index.ts';
 import type { AgentEvent, AgentInput } from '../agent-event.ts';
 import { AgentProcess } from '../agent-process.ts';
 import type { AgentCapabilities, AgentConnection, AgentSettings, ConnectOptions } from '../agent-program.ts';
-import { type FileDiff, quoteWord } from './calls.ts';
+import { type FileDiff, quoteWord, shortPath } from './calls.ts';
 import { clientError, ClientRequests, isDeclared } from './client-requests.ts';
 import type { AcpDescription, PreparedLaunch } from './program.ts';
 import {
@@ -390,7 +390,7 @@ export class AcpLink {
 
   #deliver(events: readonly AgentEvent[], diffs: AcpStep['diffs'] = new Map()): Promise<void> {
     this.#delivery = this.#delivery.then(async () => {
-      if (!this.#isOver) await this.#options.onEvents(await withDiffs(events, diffs));
+      if (!this.#isOver) await this.#options.onEvents(await withDiffs(events, diffs, this.#options.cwd));
     });
     return this.#delivery;
   }
@@ -483,6 +483,7 @@ function withStderr(message: string, stderr: string): string {
 async function withDiffs(
   events: readonly AgentEvent[],
   diffs: AcpStep['diffs'],
+  cwd: string,
 ): Promise<readonly AgentEvent[]> {
   if (diffs.size === 0) return events;
   return Promise.all(
@@ -490,7 +491,7 @@ async function withDiffs(
       const changed = event.type === 'call-end' ? diffs.get(event.callId) : undefined;
       if (changed === undefined || event.type !== 'call-end') return event;
       const all = await Promise.all(
-        changed.map(({ path, before, after }) => createDiff(path, before, after)),
+        changed.map(({ path, before, after }) => createDiff(shortPath(path, cwd), before, after)),
       );
       const details = diffDetails({
         text: all.map(({ text }) => text).join(''),

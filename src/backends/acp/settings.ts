@@ -36,7 +36,11 @@ export const prepareGemini: PrepareLaunch = async ({ directory, trustProject, cw
   await writeFile(policy, GEMINI_POLICY, { mode: 0o600 });
   return {
     args: ['--approval-mode', 'default', '--admin-policy', policy],
-    env: { GEMINI_CLI_TRUST_WORKSPACE: trustProject ? 'true' : 'false' },
+    env: {
+      GEMINI_CLI_TRUST_WORKSPACE: trustProject ? 'true' : 'false',
+      // Otherwise it starts itself again with other options for memory: a second process, and half a second.
+      GEMINI_CLI_NO_RELAUNCH: 'true',
+    },
     // It does not read them in a folder that is not trusted.
     instructions: trustProject ? '' : await instructionText(cwd, ['GEMINI.md', 'AGENTS.md']),
   };
