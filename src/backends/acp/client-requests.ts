@@ -22,7 +22,7 @@ interface Terminal {
   output: string;
   isTruncated: boolean;
   end: ServiceCommandEnd | undefined;
-  readonly ended: Promise<void>;
+  ended: Promise<void>;
 }
 
 /** Reads and writes files and runs commands for the agent, under our policy. */
@@ -106,17 +106,18 @@ export class ClientRequests {
         `at most ${MAX_TERMINALS} terminals can be open: release others first`,
       );
     const command = commandLine(params);
+    const cwd = resolve(this.#cwd, stringOf(params.cwd));
     const controller = new AbortController();
-    const run = this.#services.runCommand(
-      {
-        command,
-        cwd: resolve(this.#cwd, stringOf(params.cwd)),
-        onOutput: (text) => append(terminal, text),
-      },
-      controller.signal,
-    );
-    const maxBytes = Math.min(numberOf(params.outputByteLimit) ?? MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES);
-    const ended = run.then(
+    const terminal: Terminal = {
+      controller,
+      maxBytes: Math.min(numberOf(params.outputByteLimit) ?? MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES),
+      output: '',
+      isTruncated: false,
+      end: undefined,
+      ended: Promise.resolve(),
+    };
+    const onOutput = (text: string): void => append(terminal, text);
+    terminal.ended = this.#services.runCommand({ command, cwd, onOutput }, controller.signal).then(
       (end) => {
         terminal.end = end;
         terminal.output = '';
@@ -127,14 +128,6 @@ export class ClientRequests {
         terminal.end = { output: terminal.output, exitCode: CANNOT_RUN };
       },
     );
-    const terminal: Terminal = {
-      controller,
-      maxBytes,
-      output: '',
-      isTruncated: false,
-      end: undefined,
-      ended,
-    };
     const terminalId = `terminal-${this.#nextTerminal}`;
     this.#nextTerminal += 1;
     this.#terminals.set(terminalId, terminal);
