@@ -127,6 +127,8 @@ export interface ServiceCommandEnd {
 
 /** A running agent with one open session. */
 export interface AgentConnection {
+  /** What the program reported when it started, for programs whose capabilities are not known before; the rest as in `AgentProgram`. */
+  readonly capabilities?: Partial<AgentCapabilities>;
   /** Starts a turn; `turn-end` ends it. Called only while no turn is active. */
   readonly prompt: (input: AgentInput) => void;
   /** Adds a message to the running turn; `steered` follows. Absent without the capability. */

@@ -91,6 +91,7 @@ export {
   textContent,
   contentText,
 } from './request.ts';
+export { failureFromBody } from './failure.ts';
 export { type Attempt, DEFAULT_RETRY, isTransient, type RetryPolicy, retryDelay } from './retry.ts';
 export type { Timeouts } from './timeouts.ts';
 export { parseArguments } from './tool-arguments.ts';
