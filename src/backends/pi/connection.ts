@@ -36,7 +36,6 @@ class PiConnection implements AgentConnection {
   #end: AgentEnd | undefined;
   #isOpen = false;
   #onStartProblem: (problem: string) => void = () => {};
-  #onReady: () => void = () => {};
   #emitted: Promise<void> = Promise.resolve();
   #abortTimer: NodeJS.Timeout | undefined;
   #invalidLines = 0;
@@ -54,9 +53,6 @@ class PiConnection implements AgentConnection {
     const failed = new Promise<string>((settle) => {
       this.#onStartProblem = settle;
     });
-    const gated = new Promise<void>((settle) => {
-      this.#onReady = settle;
-    });
     const timer = setTimeout(
       () => this.#onStartProblem(`it did not open a session within ${START_MS / 1_000} s`),
       START_MS,
@@ -71,13 +67,13 @@ class PiConnection implements AgentConnection {
         onLines: (lines) => this.#read(lines),
         onEnd: (end) => this.#ended(end),
       });
-      const opened = Promise.all([this.#request({ type: 'get_state' }, START_MS), gated]);
-      const result = await Promise.race([opened, failed]);
+      const result = await Promise.race([this.#request({ type: 'get_state' }, START_MS), failed]);
       if (typeof result === 'string') throw await this.#startError(result);
+      // The gate reports before pi reads its first command.
       const problem = await this.#gateProblem();
       if (problem !== undefined) throw await this.#startError(problem);
       this.#isOpen = true;
-      await this.#emit([sessionEvent(result[0])]);
+      await this.#emit([sessionEvent(result)]);
     } catch (thrown) {
       await this.close();
       throw thrown;
@@ -199,7 +195,6 @@ class PiConnection implements AgentConnection {
   #readFrame(frame: JsonObject): readonly AgentEvent[] {
     if (frame.type === 'response') this.#requests.get(stringOf(frame.id))?.(frame);
     const events = this.#apply({ type: 'frame', frame });
-    if (this.#state.gate !== undefined) this.#onReady();
     if (this.#state.turn === undefined) {
       clearTimeout(this.#abortTimer);
       this.#abortTimer = undefined;

@@ -152,11 +152,14 @@ export async function describePi(options: ProbeOptions): Promise<AgentDescriptio
       return { version, signedIn: isSignedOut ? 'no' : 'unknown', problem: stderr };
     }
     const hasModels = arrayOf(objectOf(response.data).models).length > 0;
-    return { version, signedIn: hasModels ? 'yes' : 'no' };
+    return hasModels ? { version, signedIn: 'yes' } : { version, signedIn: 'no', problem: NO_MODEL };
   } catch (thrown) {
     return { version: undefined, signedIn: 'unknown', problem: messageOf(thrown) };
   }
 }
+
+const NO_MODEL =
+  'pi has no model that it can use. Start "pi" and enter /login, or set the key of a provider, such as ANTHROPIC_API_KEY.';
 
 /** Runs pi until it ends by itself, or until it has answered the command. */
 async function run(

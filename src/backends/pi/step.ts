@@ -173,7 +173,8 @@ function cancel(state: PiState): PiStep {
   return {
     state: { ...withTurn(state, { isCancelled: true }), requests: new Map() },
     events: withdrawn(requests),
-    send: [...[...requests.keys()].map(refuseDialog), ...ABORT],
+    // pi queues a steering message some time after it has read it: not before `accepted` is the queue complete.
+    send: [...(turn.unaccepted === 0 ? ABORT : []), ...refuseDialogs(requests)],
   };
 }
 
@@ -182,6 +183,11 @@ const ABORT = [
   { id: 'clear', type: 'clear_queue' },
   { id: 'abort', type: 'abort' },
 ] as const;
+
+/** pi itself ends the requests of the gate when it aborts; an earlier answer would let it continue. */
+function refuseDialogs(requests: PiState['requests']): readonly JsonObject[] {
+  return [...requests].flatMap(([id, { type }]) => (type === 'dialog' ? [refuseDialog(id)] : []));
+}
 
 function withdrawn(requests: PiState['requests']): readonly AgentEvent[] {
   return [...requests].map(([requestId, { type }]) => ({
@@ -287,7 +293,10 @@ function accepted(state: PiState): PiStep {
   return {
     state: { ...state, checks },
     events: [],
-    send: [...(state.turn?.isCancelled ? ABORT : []), { id: `check-${checks}`, type: 'get_state' }],
+    send: [
+      ...(state.turn?.isCancelled && state.turn.unaccepted === 0 ? ABORT : []),
+      { id: `check-${checks}`, type: 'get_state' },
+    ],
   };
 }
 
@@ -319,7 +328,7 @@ function endTurn(state: PiState): PiStep {
   return {
     state: { ...state, turn: undefined, requests: new Map() },
     events: [...withdrawn(requests), { type: 'turn-end', outcome: outcomeOf(turn) }],
-    send: [...requests.keys()].map(refuseDialog),
+    send: refuseDialogs(requests),
   };
 }
 
