@@ -190,16 +190,18 @@ const RESULTS: Readonly<Record<string, (result: PiResult) => DescribedResult | u
 };
 
 /** pi reports how a command ended in the last line of the text only. */
-function shellResult({ call, text, details, isError }: PiResult): DescribedResult {
+function shellResult({ call, text, details, isError }: PiResult): DescribedResult | undefined {
   const [, end = '', code] =
     /(?:^|\n\n)(Command (?:exited with code (\d+)|timed out after [^\n]+|aborted|terminated [^\n]+))$/.exec(
       text,
     ) ?? [];
+  // It did not run.
+  if (isError && end === '') return undefined;
   const printed = text.slice(0, text.length - end.length).replace(/\n\n$/, end === '' ? '\n\n' : '');
   const note = printed === '(no output)' ? '' : printed.replace(/\n\n\[Showing [^\n]+\]$/, '');
   const outputFile = stringOf(details.fullOutputPath);
   const outputBytes = numberOf(objectOf(details.truncation).totalBytes);
-  const outcome = end === '' ? 'failed' : code === undefined ? lowerFirst(end) : `exit code ${code}`;
+  const outcome = code === undefined ? lowerFirst(end) : `exit code ${code}`;
   return {
     summary: oneLine(`${oneLine(stringOf(argumentsOf(call).command), 80)}: ${isError ? outcome : 'done'}`),
     details: {

@@ -1,12 +1,13 @@
 import { objectOf, parseObject, stringOf, withoutUndefined } from '../../base/index.ts';
 import type { Failure, FailureKind } from '../../llm/index.ts';
 
-/** Reads the error message of an answer: `529 {"type":"error","error":{…}}`, or any text. */
+/** Reads an error message: `529 {"type":"error","error":{…}}`, perhaps after what failed, or any text. */
 export function failureFrom(errorMessage: string): Failure {
-  const [, status, rest = errorMessage] = /^(\d{3})\s+([\s\S]*)$/.exec(errorMessage) ?? [];
+  const [, what = '', status, rest = errorMessage] =
+    /^((?:[^{\n]*: )?)(\d{3})\s+([\s\S]*)$/.exec(errorMessage) ?? [];
   const body = objectOf(parseObject(rest));
   const error = objectOf(body.error ?? body);
-  const message = stringOf(error.message) || rest || 'pi reported an error without a message';
+  const message = `${what}${stringOf(error.message) || rest}` || 'pi reported an error without a message';
   const code = stringOf(error.type) || stringOf(error.code);
   const httpStatus = status === undefined ? undefined : Number(status);
   return {

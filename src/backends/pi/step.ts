@@ -208,7 +208,11 @@ function answer(state: PiState, requestId: string, given: PermissionReply): PiSt
   const input = changed === undefined ? undefined : parseObject(changed);
   // Invalid arguments must not run as the original ones.
   const isInvalid = changed !== undefined && input === undefined;
-  const value = isInvalid ? { decision: 'deny', reason: 'The changed arguments are not JSON.' } : given;
+  const decided: PermissionReply = isInvalid
+    ? { decision: 'deny', reason: 'The changed arguments are not JSON.' }
+    : given;
+  const value =
+    decided.decision === 'allow' ? { decision: 'allow', ...withoutUndefined({ input }) } : decided;
   return {
     state: {
       ...state,
@@ -218,7 +222,7 @@ function answer(state: PiState, requestId: string, given: PermissionReply): PiSt
           ? state.calls
           : new Map(state.calls).set(request.callId, {
               call: input === undefined ? known.call : { ...known.call, arguments: JSON.stringify(input) },
-              decision: isInvalid ? 'deny' : given.decision,
+              decision: decided.decision,
             }),
     },
     events: [],
@@ -226,7 +230,7 @@ function answer(state: PiState, requestId: string, given: PermissionReply): PiSt
       {
         type: 'extension_ui_response',
         id: requestId,
-        value: JSON.stringify({ ...value, ...withoutUndefined({ input }) }),
+        value: JSON.stringify(value),
       },
     ],
   };

@@ -422,12 +422,10 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   });
 
   it('compacts the conversation', async () => {
-    const { open, sim, agent } = await piFixture([
-      { parts: [{ text: 'One.' }] },
-      { parts: [{ text: 'Two.' }] },
-      { parts: [{ text: 'A summary of many words.' }] },
-      { parts: [{ text: 'Next.' }] },
-    ]);
+    const isSummary = (system: string) => system.includes('summarization');
+    const { open, sim, agent } = await piFixture(({ system }) => ({
+      parts: [{ text: isSummary(system) ? 'A summary of many words.' : 'An answer.' }],
+    }));
     writeFileSync(join(agent, 'settings.json'), JSON.stringify({ compaction: { keepRecentTokens: 1 } }));
     const session = await open();
     for (const text of ['the first prompt', 'the second prompt']) {
@@ -439,9 +437,9 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     expect(summary).toContain('A summary of many words.');
     expect(tokensBefore).toBeGreaterThan(100);
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
-    expect(JSON.stringify(sim.requests[2]?.body)).toContain('Be brief.');
+    expect(JSON.stringify(sim.requests)).toContain('Be brief.');
     session.connection.prompt(say('go on'));
-    await session.next('turn-end');
+    expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
     expect(JSON.stringify(sim.requests.at(-1)?.body)).toContain('A summary of many words.');
   });
 
