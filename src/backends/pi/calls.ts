@@ -14,7 +14,7 @@ import type { Access, ModelUse, ToolOutput } from '../../tools/index.ts';
 import type { AgentCall } from '../agent-event.ts';
 
 /** Where pi runs: paths in calls are relative to `cwd`, and `~` stands for `home`. */
-export interface PiPlace {
+export interface PiDirectories {
   readonly cwd: string;
   readonly home: string;
 }
@@ -28,8 +28,11 @@ export interface PiCall {
 }
 
 /** Describes a call of pi as one of our own tools. */
-export function toAgentCall({ callId, name, input, isBuiltin }: PiCall, place: PiPlace): AgentCall {
-  const own = isBuiltin ? TOOLS[name]?.(input, place) : undefined;
+export function toAgentCall(
+  { callId, name, input, isBuiltin }: PiCall,
+  directories: PiDirectories,
+): AgentCall {
+  const own = isBuiltin ? TOOLS[name]?.(input, directories) : undefined;
   const call = { callId, name, arguments: JSON.stringify(input) };
   if (own !== undefined) return { ...call, ...own, tool: name };
   return {
@@ -42,23 +45,27 @@ export function toAgentCall({ callId, name, input, isBuiltin }: PiCall, place: P
 type Described = Pick<AgentCall, 'title' | 'access'>;
 
 /** pi's tools have the names and effects of ours. `powershell` has no counterpart. */
-const TOOLS: Readonly<Record<string, (input: JsonObject, place: PiPlace) => Described | undefined>> = {
+const TOOLS: Readonly<
+  Record<string, (input: JsonObject, directories: PiDirectories) => Described | undefined>
+> = {
   bash: ({ command }, { cwd }) =>
     typeof command === 'string'
       ? { title: oneLine(command), access: [{ type: 'command', command, cwd }] }
       : undefined,
-  read: (input, place) => ({
+  read: (input, directories) => ({
     title: oneLine(
       `read ${stringOf(input.path)}${rangeTitle(numberOf(input.offset), numberOf(input.limit))}`,
     ),
-    access: readablePaths(stringOf(input.path), place),
+    access: readablePaths(stringOf(input.path), directories),
   }),
-  write: ({ path, content }, place) => ({
+  write: ({ path, content }, directories) => ({
     title: oneLine(`write ${stringOf(path)}`),
-    access: [{ type: 'write', path: resolvePiPath(stringOf(path), place), after: () => stringOf(content) }],
+    access: [
+      { type: 'write', path: resolvePiPath(stringOf(path), directories), after: () => stringOf(content) },
+    ],
   }),
-  edit: ({ path, edits }, place) => {
-    const target = resolvePiPath(stringOf(path), place);
+  edit: ({ path, edits }, directories) => {
+    const target = resolvePiPath(stringOf(path), directories);
     return {
       title: oneLine(`edit ${stringOf(path)}`),
       access: [
@@ -67,23 +74,23 @@ const TOOLS: Readonly<Record<string, (input: JsonObject, place: PiPlace) => Desc
       ],
     };
   },
-  grep: ({ pattern, path, glob }, place) => ({
+  grep: ({ pattern, path, glob }, directories) => ({
     title: oneLine(
       `grep ${oneLine(stringOf(pattern), 60)}${path === undefined ? '' : ` in ${stringOf(path)}`}${glob === undefined ? '' : ` (${stringOf(glob)})`}`,
     ),
     // It also searches hidden files, which may contain secrets, and the policy judges only the directory.
     access: [
-      { type: 'read', path: resolvePiPath(stringOf(path) || '.', place) },
+      { type: 'read', path: resolvePiPath(stringOf(path) || '.', directories) },
       { type: 'foreign', readOnly: true },
     ],
   }),
-  find: ({ pattern, path }, place) => ({
+  find: ({ pattern, path }, directories) => ({
     title: oneLine(`find ${stringOf(pattern)}${path === undefined ? '' : ` in ${stringOf(path)}`}`),
-    access: [{ type: 'read', path: resolvePiPath(stringOf(path) || '.', place) }],
+    access: [{ type: 'read', path: resolvePiPath(stringOf(path) || '.', directories) }],
   }),
-  ls: ({ path }, place) => ({
+  ls: ({ path }, directories) => ({
     title: oneLine(`ls ${stringOf(path) || '.'}`),
-    access: [{ type: 'read', path: resolvePiPath(stringOf(path) || '.', place) }],
+    access: [{ type: 'read', path: resolvePiPath(stringOf(path) || '.', directories) }],
   }),
 };
 
@@ -94,7 +101,7 @@ function rangeTitle(offset: number | undefined, limit: number | undefined): stri
 }
 
 /** The path that pi uses for a path argument. Another result than pi's own would let the policy judge another file. */
-export function resolvePiPath(argument: string, { cwd, home }: PiPlace): string {
+export function resolvePiPath(argument: string, { cwd, home }: PiDirectories): string {
   const path = argument.replaceAll(UNICODE_SPACES, ' ').replace(/^@/, '');
   if (path === '~') return home;
   if (path.startsWith('~/')) return join(home, path.slice(2));
@@ -113,8 +120,8 @@ function pathOfUrl(url: string): string {
 const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
 
 /** If a file does not exist, pi reads one of a similar name, as macOS writes it. It may be a link to any other file. */
-function readablePaths(argument: string, place: PiPlace): readonly Access[] {
-  const path = resolvePiPath(argument, place);
+function readablePaths(argument: string, directories: PiDirectories): readonly Access[] {
+  const path = resolvePiPath(argument, directories);
   const decomposed = path.normalize('NFD');
   const similar = [path.replaceAll(/ (AM|PM)\./gi, '\u202F$1.'), decomposed];
   const quoted = [path, decomposed].map((name) => name.replaceAll("'", '\u2019'));

@@ -1,4 +1,4 @@
-/** pi as a back end: it runs in its RPC mode, with an extension that asks us before every call. */
+/** Runs pi as a back end: in its RPC mode, with an extension that asks us before every call. */
 import type { AgentProgram } from '../agent-program.ts';
 
 export const pi: AgentProgram = {

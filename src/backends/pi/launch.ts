@@ -17,7 +17,10 @@ export async function prepareLaunch(options: LaunchOptions): Promise<readonly st
   const gate = join(directory, 'gate.js');
   await writeFile(gate, GATE_SOURCE, { mode: 0o600 });
   return [
-    ...['--mode', 'rpc', '--extension', gate],
+    '--mode',
+    'rpc',
+    '--extension',
+    gate,
     // Without it, pi trusts a project of which the user's own settings, or an earlier session, say so.
     trustProject ? '--approve' : '--no-approve',
     ...(await sessionArguments(start, sessionDirectory(env, cwd))),

@@ -40,11 +40,9 @@ export async function probePi(options: ProbeOptions): Promise<ProbeResult> {
 }
 
 async function probeIn(options: ProbeOptions, directory: string, url: string): Promise<ProbeResult> {
-  const [agent, cwd, files] = ['agent', 'work', 'files'].map((name) => join(directory, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const agent = join(directory, 'agent');
+  const cwd = join(directory, 'work');
+  const files = join(directory, 'files');
   for (const path of [agent, cwd, files]) await mkdir(path, { mode: 0o700 });
   const model = { id: 'probe', contextWindow: 100_000, maxTokens: 1_000 };
   const provider = { baseUrl: url, api: 'anthropic-messages', apiKey: 'probe', models: [model] };
@@ -120,8 +118,14 @@ function sendAnswer(response: ServerResponse, isFirst: boolean): void {
     : { start: { type: 'text', text: '' }, delta: { type: 'text_delta', text: 'Done.' } };
   const usage = { input_tokens: 1, output_tokens: 1 };
   const message = {
-    ...{ id: 'msg_probe', type: 'message', role: 'assistant', model: 'probe', content: [], usage },
-    ...{ stop_reason: null, stop_sequence: null },
+    id: 'msg_probe',
+    type: 'message',
+    role: 'assistant',
+    model: 'probe',
+    content: [],
+    usage,
+    stop_reason: null,
+    stop_sequence: null,
   };
   const events = [
     { type: 'message_start', message },

@@ -11,13 +11,13 @@ import type { Cost, Failure, StopReason, Usage } from '../../llm/index.ts';
 import type { ClientAnswer, ClientQuestion } from '../../tools/index.ts';
 import type { CallStatus } from '../../worker/index.ts';
 import type { AgentCall, AgentEvent, AgentInput, AgentOutcome, PermissionReply } from '../agent-event.ts';
-import { contentOf, type PiPlace, textOf, toAgentCall, toToolOutput } from './calls.ts';
+import { contentOf, type PiDirectories, textOf, toAgentCall, toToolOutput } from './calls.ts';
 import { failureFrom } from './failure.ts';
 import { GATE } from './gate.ts';
 
 /** What is known about a session of pi. */
 export interface PiState {
-  readonly place: PiPlace;
+  readonly directories: PiDirectories;
   readonly bounds: PiBounds;
   /** What the gate reported when it was loaded; undefined before that. */
   readonly gate: { readonly cwd: string; readonly isTrusted: boolean } | undefined;
@@ -84,9 +84,9 @@ export interface PiStep {
   readonly send: readonly JsonObject[];
 }
 
-export function initialState(place: PiPlace, bounds: PiBounds): PiState {
+export function initialState(directories: PiDirectories, bounds: PiBounds): PiState {
   return {
-    place,
+    directories,
     bounds,
     gate: undefined,
     contextWindow: undefined,
@@ -419,11 +419,11 @@ function unstreamed(blocks: readonly JsonObject[], streamed: ReadonlySet<number>
 }
 
 /** Whether the tool is pi's own is known when the gate asks; until then it is assumed. */
-function callOf({ place }: PiState): (block: JsonObject) => AgentCall {
+function callOf({ directories }: PiState): (block: JsonObject) => AgentCall {
   return ({ id, name, arguments: input }) =>
     toAgentCall(
       { callId: stringOf(id), name: stringOf(name), input: objectOf(input), isBuiltin: true },
-      place,
+      directories,
     );
 }
 
@@ -596,7 +596,7 @@ function readGateRequest(state: PiState, id: string, request: JsonObject): PiSte
       input: objectOf(request.input),
       isBuiltin: request.isBuiltin === true,
     },
-    state.place,
+    state.directories,
   );
   return {
     state: {

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { stringOf } from '../../base/index.ts';
+import { stringOf, systemCodeOf } from '../../base/index.ts';
 import { createDiff } from '../../tools/index.ts';
 import type { AgentCall, AgentEvent } from '../agent-event.ts';
 import { argumentsOf, diffDetails, oneLine } from './calls.ts';
@@ -58,7 +58,7 @@ async function textOfFile(path: string): Promise<{ readonly text: string } | und
     const bytes = await readFile(path);
     return bytes.includes(0) ? 'unreadable' : { text: bytes.toString('utf8') };
   } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'unreadable';
+    return systemCodeOf(thrown) === 'ENOENT' ? undefined : 'unreadable';
   }
 }
 

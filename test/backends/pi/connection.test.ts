@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isObject, objectOf } from '../../../src/base/index.ts';
 import { findProcess } from '../../../src/tools/index.ts';
-import { addExtension, isInstalled, piFixture, say, textOfEvents } from './fixture.ts';
+import { addExtension, isInstalled, piFixture, textInput, textOfEvents } from './fixture.ts';
 
 const bash = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
 
@@ -20,7 +20,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     expect(model).toBe('sim/first');
     expect(statSync(sessionId).mode & 0o777).toBe(0o600);
     expect(statSync(join(launch.directory, 'gate.js')).mode & 0o777).toBe(0o600);
-    session.connection.prompt(say('hello'));
+    session.connection.prompt(textInput('hello'));
     expect(await session.next('usage')).toMatchObject({
       usage: { inputTokens: 100, outputTokens: 10, totalTokens: 110 },
       cost: {
@@ -43,7 +43,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       { parts: [{ text: 'Done.' }] },
     ]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     expect(request.call).toMatchObject({
       name: 'bash',
@@ -57,7 +57,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     expect(await session.next('call-end')).toMatchObject({
       callId: request.call.callId,
       status: 'done',
-      output: { isError: false, content: say('printed\n'), details: { exitCode: 0, printedLength: 8 } },
+      output: { isError: false, content: textInput('printed\n'), details: { exitCode: 0, printedLength: 8 } },
     });
     expect(readFileSync(join(cwd, 'made.txt'), 'utf8')).toBe('printed\n');
     await session.next('turn-end');
@@ -69,7 +69,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       { parts: [{ text: 'I see.' }] },
     ]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     session.connection.answer(request.requestId, {
       decision: 'deny',
@@ -77,7 +77,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     });
     expect(await session.next('call-end')).toMatchObject({
       status: 'denied',
-      output: { isError: true, content: say('Files are made by hand here.') },
+      output: { isError: true, content: textInput('Files are made by hand here.') },
     });
     await session.next('turn-end');
     expect(existsSync(join(cwd, 'made.txt'))).toBe(false);
@@ -91,7 +91,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       { parts: [{ text: 'Done.' }] },
     ]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const first = await session.next('permission');
     session.connection.answer(first.request.requestId, {
       decision: 'allow',
@@ -126,7 +126,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     ]);
     writeFileSync(join(cwd, 'a.txt'), 'one\n');
     const session = await open({ approve: true });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('turn-end');
     const ends = session.events.filter((event) => event.type === 'call-end');
     expect(ends.map(({ output }) => [output.summary, output.details])).toEqual([
@@ -157,7 +157,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       { parts: [{ text: 'Done.' }] },
     ]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     for (const decision of ['allow', 'deny', 'allow'] as const) {
       const { request } = await session.next('permission');
       session.connection.answer(
@@ -184,11 +184,11 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       { parts: [{ text: 'Again.' }] },
     ]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('text');
     session.connection.cancel();
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'cancelled' });
-    session.connection.prompt(say('again'));
+    session.connection.prompt(textInput('again'));
     await session.next('text', ({ text }) => text === 'Again.');
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
   });
@@ -196,7 +196,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   it('cancels a prompt at once', async () => {
     const { open } = await piFixture([{ parts: [{ text: 'never ends' }], fault: { kind: 'no-response' } }]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     session.connection.cancel();
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'cancelled' });
   });
@@ -204,7 +204,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   it('cancels a call that runs, with its processes', async () => {
     const { open, cwd, running } = await piFixture([{ parts: [bash('echo $$ > pid; sleep 1000')] }]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     session.connection.answer(request.requestId, { decision: 'allow' });
     await session.next('call-start');
@@ -223,7 +223,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   it('ends a running call if it is closed', async () => {
     const { open, cwd, running } = await piFixture([{ parts: [bash('echo $$ > pid; sleep 1000')] }]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     session.connection.answer(request.requestId, { decision: 'allow' });
     await expect
@@ -238,7 +238,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   it('withdraws its request for permission if the turn is cancelled', async () => {
     const { open, cwd } = await piFixture([{ parts: [bash('touch made.txt')] }]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     session.connection.cancel();
     expect(await session.next('permission-withdrawn')).toMatchObject({ requestId: request.requestId });
@@ -252,9 +252,9 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   it('adds a steering message to the running turn', async () => {
     const { open, sim } = await piFixture([{ parts: [bash('true')] }, { parts: [{ text: 'Understood.' }] }]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
-    session.connection.steer?.(say('and hurry'));
+    session.connection.steer?.(textInput('and hurry'));
     session.connection.answer(request.requestId, { decision: 'allow' });
     await session.next('steered');
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
@@ -276,10 +276,10 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       onEvents: async (events) => {
         if (!events.some((event) => event.type === 'text' && event.text === 'First.')) return;
         await expect.poll(() => existsSync(join(cwd, 'settled'))).toBe(true);
-        session.connection.steer?.(say('more'));
+        session.connection.steer?.(textInput('more'));
       },
     });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('steered');
     await session.next('text', ({ text }) => text === 'Second.');
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
@@ -289,12 +289,12 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   it('forgets steering messages of a cancelled turn', async () => {
     const { open, sim } = await piFixture([{ parts: [bash('true')] }, { parts: [{ text: 'Fine.' }] }]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('permission');
-    session.connection.steer?.(say('and hurry'));
+    session.connection.steer?.(textInput('and hurry'));
     session.connection.cancel();
     await session.next('turn-end');
-    session.connection.prompt(say('something else'));
+    session.connection.prompt(textInput('something else'));
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
     expect(JSON.stringify(sim.requests.at(-1)?.body)).not.toContain('and hurry');
   });
@@ -307,16 +307,16 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     ]);
     const first = await open();
     const { sessionId } = await first.next('session');
-    first.connection.prompt(say('remember a word'));
+    first.connection.prompt(textInput('remember a word'));
     await first.next('turn-end');
-    first.connection.prompt(say('which one?'));
+    first.connection.prompt(textInput('which one?'));
     await first.next('text');
     for (const pid of running) process.kill(pid, 'SIGKILL');
     expect(await first.ended).toMatchObject({ message: 'it was ended by SIGKILL' });
 
     const second = await open({ start: { type: 'resume', sessionId } });
     expect((await second.next('session')).sessionId).toBe(sessionId);
-    second.connection.prompt(say('and now?'));
+    second.connection.prompt(textInput('and now?'));
     expect((await second.next('turn-end')).outcome).toEqual({ status: 'finished' });
     const body = JSON.stringify(sim.requests.at(-1)?.body);
     for (const text of ['remember a word', 'The word is quince.', 'which one?', 'and now?'])
@@ -329,12 +329,12 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     ]);
     const first = await open();
     const { sessionId } = await first.next('session');
-    first.connection.prompt(say('the first prompt'));
+    first.connection.prompt(textInput('the first prompt'));
     await expect.poll(() => sim.requests.length).toBe(1);
     for (const pid of running) process.kill(pid, 'SIGKILL');
     await first.ended;
     const second = await open({ start: { type: 'resume', sessionId } });
-    second.connection.prompt(say('the second prompt'));
+    second.connection.prompt(textInput('the second prompt'));
     expect((await second.next('turn-end')).outcome).toEqual({ status: 'finished' });
     expect(JSON.stringify(sim.requests.at(-1)?.body)).toContain('the first prompt');
   });
@@ -356,15 +356,15 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     ]);
     const first = await open();
     const { sessionId } = await first.next('session');
-    first.connection.prompt(say('the common part'));
+    first.connection.prompt(textInput('the common part'));
     await first.next('turn-end');
     const second = await open({ start: { type: 'fork', sessionId } });
     const fork = await second.next('session');
     expect(fork.sessionId).not.toBe(sessionId);
-    second.connection.prompt(say('in the fork'));
+    second.connection.prompt(textInput('in the fork'));
     await second.next('turn-end');
     expect(JSON.stringify(sim.requests.at(-1)?.body)).toContain('the common part');
-    first.connection.prompt(say('in the original'));
+    first.connection.prompt(textInput('in the original'));
     await first.next('turn-end');
     expect(JSON.stringify(sim.requests.at(-1)?.body)).not.toContain('in the fork');
   });
@@ -376,14 +376,14 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       `export default (pi) => pi.on('message_update', () => { console.error('it broke'); process.exit(7); });`,
     );
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     expect(await session.ended).toEqual({ message: 'it ended with exit code 7', stderr: 'it broke' });
   });
 
   it('reports an error of the provider', async () => {
     const { open } = await piFixture([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     expect((await session.next('turn-end')).outcome).toMatchObject({
       status: 'failed',
       failure: { kind: 'auth', httpStatus: 401 },
@@ -396,7 +396,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     ]);
     writeFileSync(join(agent, 'settings.json'), JSON.stringify({ retry: { baseDelayMs: 1 } }));
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     expect(await session.next('retry')).toMatchObject({
       attempt: 1,
       failure: { kind: 'overloaded', httpStatus: 529, message: 'Overloaded' },
@@ -410,7 +410,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     const session = await open();
     const data =
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-    session.connection.prompt([...say('look'), { type: 'image', mediaType: 'image/png', data }]);
+    session.connection.prompt([...textInput('look'), { type: 'image', mediaType: 'image/png', data }]);
     await session.next('turn-end');
     const { messages } = objectOf(sim.requests.at(-1)?.body) as { messages: { content: unknown[] }[] };
     expect(
@@ -429,7 +429,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     writeFileSync(join(agent, 'settings.json'), JSON.stringify({ compaction: { keepRecentTokens: 1 } }));
     const session = await open();
     for (const text of ['the first prompt', 'the second prompt']) {
-      session.connection.prompt(say(text));
+      session.connection.prompt(textInput(text));
       await session.next('turn-end');
     }
     session.connection.compact?.({ instructions: 'Be brief.' });
@@ -438,7 +438,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     expect(tokensBefore).toBeGreaterThan(100);
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
     expect(JSON.stringify(sim.requests)).toContain('Be brief.');
-    session.connection.prompt(say('go on'));
+    session.connection.prompt(textInput('go on'));
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
     expect(JSON.stringify(sim.requests.at(-1)?.body)).toContain('A summary of many words.');
   });
@@ -456,12 +456,12 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
   it('changes the model and the thinking level', async () => {
     const { open, sim } = await piFixture([{ parts: [{ text: 'One.' }] }, { parts: [{ text: 'Two.' }] }]);
     const session = await open({ settings: { thinking: 'off' } });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('turn-end');
     const settings = { mode: 'workspace-write', paths: [], thinking: 'off' } as const;
     await session.connection.configure({ ...settings, model: 'sim/second' });
     await session.connection.configure({ ...settings, model: 'sim/first', thinking: 'high' });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('turn-end');
     expect(sim.requests.map(({ body }) => objectOf(objectOf(body).thinking).type)).toEqual([
       expect.not.stringMatching('enabled'),
@@ -481,7 +481,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     writeFileSync(join(agent, 'APPEND_SYSTEM.md'), 'instructions of the user');
     const settings = { system: 'You are terse.', appendSystem: 'Use metres.', allowedTools: ['read', 'ls'] };
     const session = await open({ settings });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('turn-end');
     const { system, tools } = objectOf(sim.requests[0]?.body);
     const prompt = JSON.stringify(system);
@@ -503,7 +503,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       { parts: [] },
     ]);
     const session = await open({ approve: true, settings: { maxTurns: 2 } });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('turn-end');
     expect(session.events.at(-1)).toMatchObject({
       type: 'turn-end',
@@ -518,7 +518,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       { parts: [] },
     ]);
     const session = await open({ approve: true, settings: { budget: 1 } });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     await session.next('turn-end');
     expect(session.events.at(-1)).toMatchObject({ outcome: { status: 'limited', limit: 'budget' } });
     expect(sim.requests).toHaveLength(1);
@@ -531,7 +531,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       `export default (pi) => pi.registerCommand('greet', { handler: async (_, ctx) => ctx.ui.notify('hi') });`,
     );
     const session = await open();
-    session.connection.prompt(say('/greet'));
+    session.connection.prompt(textInput('/greet'));
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
   });
 
@@ -545,7 +545,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
       } });`,
     );
     const session = await open();
-    session.connection.prompt(say('/colour'));
+    session.connection.prompt(textInput('/colour'));
     const { requestId, question } = await session.next('question');
     expect(question).toMatchObject({
       message: 'Which colour?',

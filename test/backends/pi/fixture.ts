@@ -155,7 +155,7 @@ async function openPi(launch: AgentLaunch, cwd: string, more: Partial<Opening> =
   return { connection, events, next, ended };
 }
 
-export function say(text: string): readonly [{ readonly type: 'text'; readonly text: string }] {
+export function textInput(text: string): readonly [{ readonly type: 'text'; readonly text: string }] {
   return [{ type: 'text', text }];
 }
 

@@ -9,7 +9,7 @@ const START = initialState({ cwd: '/project', home: '/home' }, {});
 const frame = (type: string, more: object = {}): PiInput => ({ type: 'frame', frame: { type, ...more } });
 const response = (id: string, more: object = {}): PiInput =>
   frame('response', { id, command: 'prompt', success: true, ...more });
-const say = (text: string) => [{ type: 'text', text }] as const;
+const textInput = (text: string) => [{ type: 'text', text }] as const;
 
 /** Applies all inputs: what is reported and what is sent, in order. */
 function run(inputs: readonly PiInput[], start: PiState = START) {
@@ -85,7 +85,7 @@ describe('a turn', () => {
 
   it('that is cancelled before pi has accepted the prompt is aborted again after that', () => {
     const { sent, state } = run([
-      { type: 'prompt', input: say('go') },
+      { type: 'prompt', input: textInput('go') },
       { type: 'cancel' },
       response('prompt'),
     ]);
@@ -104,7 +104,7 @@ describe('a turn', () => {
 
   it('fails if pi refuses the prompt', () => {
     const { events } = run([
-      { type: 'prompt', input: say('go') },
+      { type: 'prompt', input: textInput('go') },
       response('prompt', { success: false, error: 'No API key found for sim. Use /login.' }),
     ]);
     expect(events).toEqual([
@@ -120,11 +120,11 @@ describe('a turn', () => {
 
   it('does not end before pi has accepted a steering message', () => {
     const { state, events } = run([
-      { type: 'prompt', input: say('go') },
+      { type: 'prompt', input: textInput('go') },
       response('prompt'),
       frame('agent_start'),
       frame('message_start', { message: { role: 'user' } }),
-      { type: 'steer', input: say('more') },
+      { type: 'steer', input: textInput('more') },
       frame('agent_settled'),
     ]);
     expect(events).toEqual([]);
@@ -145,7 +145,7 @@ describe('a turn', () => {
 
   it('ends if no run follows an accepted prompt', () => {
     const idle = { command: 'get_state', data: { isStreaming: false } };
-    const { state, events } = run([{ type: 'prompt', input: say('/command') }, response('prompt')]);
+    const { state, events } = run([{ type: 'prompt', input: textInput('/command') }, response('prompt')]);
     expect(events).toEqual([]);
     expect(run([response('check-0', idle)], state).events).toEqual([]);
     expect(run([response('check-1', idle)], state).events).toEqual([

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pi } from '../../../src/backends/pi/index.ts';
 import { objectOf } from '../../../src/base/index.ts';
-import { addExtension, command, isInstalled, piFixture, say } from './fixture.ts';
+import { addExtension, command, isInstalled, piFixture, textInput } from './fixture.ts';
 
 const bash = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
 
@@ -21,7 +21,7 @@ describe.skipIf(!isInstalled)('an untrusted project', () => {
     const { sessionId, model } = await session.next('session');
     expect(sessionId.startsWith(agent)).toBe(true);
     expect(model).toBe('sim/first');
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     session.connection.answer(request.requestId, { decision: 'allow' });
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
@@ -45,7 +45,7 @@ describe.skipIf(!isInstalled)('an untrusted project', () => {
     ]);
     writeHostileProject(cwd);
     const session = await open({ trustProject: true });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     expect(existsSync(join(cwd, 'loaded'))).toBe(true);
     session.connection.answer(request.requestId, { decision: 'deny', reason: 'no' });
@@ -62,7 +62,7 @@ describe.skipIf(!isInstalled)('an untrusted project', () => {
     ]);
     symlinkSync('/etc/hostname', join(cwd, 'it\u2019s.txt'));
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     expect(request.call.access).toContainEqual({ type: 'read', path: join(cwd, 'it\u2019s.txt') });
     session.connection.answer(request.requestId, { decision: 'deny', reason: 'no' });
@@ -81,7 +81,7 @@ describe.skipIf(!isInstalled)('an extension of the user', () => {
       `export default (pi) => pi.on('tool_call', (event) => { event.input.command = 'touch changed'; });`,
     );
     const session = await open({ approve: true });
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     expect(await session.next('call-end')).toMatchObject({ status: 'failed' });
     await session.next('turn-end');
     expect(readdirSync(cwd)).toEqual([]);
@@ -100,14 +100,14 @@ describe.skipIf(!isInstalled)('an extension of the user', () => {
       });`,
     );
     const session = await open();
-    session.connection.prompt(say('go'));
+    session.connection.prompt(textInput('go'));
     const { request } = await session.next('permission');
     expect(request.call).toMatchObject({ name: 'read', access: [{ type: 'foreign', readOnly: false }] });
     expect(request.call.tool).toBeUndefined();
     session.connection.answer(request.requestId, { decision: 'allow' });
     expect(await session.next('call-end')).toMatchObject({
       status: 'done',
-      output: { content: say('mine') },
+      output: { content: textInput('mine') },
     });
     await session.next('turn-end');
   });
