@@ -107,7 +107,8 @@ export function step(state: PiState, input: PiInput): PiStep {
       return {
         state: { ...state, turn: newTurn('prompt'), calls: new Map() },
         events: [],
-        send: [{ id: 'prompt', type: 'prompt', ...promptFields(input.input) }],
+        // A run that an extension has just started must not make pi refuse the prompt.
+        send: [{ id: 'prompt', type: 'prompt', streamingBehavior: 'followUp', ...promptFields(input.input) }],
       };
     case 'steer':
       return steer(state, input.input);
@@ -156,13 +157,19 @@ function promptFields(input: AgentInput): JsonObject {
   return { message: textOf(input), ...(images.length === 0 ? {} : { images }) };
 }
 
-/** Unlike the command `steer`, a prompt also takes effect if the run has ended in the meantime. */
+/**
+ * Unlike the command `steer`, a prompt also takes effect if the run has ended. Its end may already be on the way to the caller; then
+ * another turn follows.
+ */
 function steer(state: PiState, input: AgentInput): PiStep {
-  const { turn } = state;
-  if (turn === undefined || turn.isCancelled) return same(state);
+  if (state.turn?.isCancelled) return same(state);
+  const turn = state.turn ?? newTurn('own');
   return {
-    state: withTurn(state, { unaccepted: turn.unaccepted + 1, undelivered: turn.undelivered + 1 }),
-    events: [],
+    state: {
+      ...state,
+      turn: { ...turn, unaccepted: turn.unaccepted + 1, undelivered: turn.undelivered + 1 },
+    },
+    events: state.turn === undefined ? [{ type: 'turn-start' }] : [],
     send: [{ id: 'steer', type: 'prompt', streamingBehavior: 'steer', ...promptFields(input) }],
   };
 }

@@ -262,7 +262,7 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     expect(JSON.stringify(sim.requests.at(-1)?.body)).toContain('and hurry');
   });
 
-  it('continues the turn with a steering message that pi receives after the end of its run', async () => {
+  it('delivers a steering message that pi receives after the end of its run', async () => {
     const { open, agent, cwd } = await piFixture([
       { parts: [{ text: 'First.' }] },
       { parts: [{ text: 'Second.' }] },
@@ -283,7 +283,6 @@ describe.skipIf(!isInstalled)('pi as a back end', () => {
     await session.next('steered');
     await session.next('text', ({ text }) => text === 'Second.');
     expect((await session.next('turn-end')).outcome).toEqual({ status: 'finished' });
-    expect(session.events.filter(({ type }) => type === 'turn-end')).toHaveLength(1);
   });
 
   it('forgets steering messages of a cancelled turn', async () => {

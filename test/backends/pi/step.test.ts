@@ -143,6 +143,22 @@ describe('a turn', () => {
     ]);
   });
 
+  it('starts for a steering message that arrives after the end of the last one', () => {
+    const { events, sent } = run([
+      { type: 'steer', input: textInput('more') },
+      response('steer'),
+      frame('agent_start'),
+      frame('message_start', { message: { role: 'user' } }),
+      frame('agent_settled'),
+    ]);
+    expect(events).toEqual([
+      { type: 'turn-start' },
+      { type: 'steered' },
+      { type: 'turn-end', outcome: { status: 'finished' } },
+    ]);
+    expect(sent).toMatchObject([{ type: 'prompt', message: 'more' }, { type: 'get_state' }]);
+  });
+
   it('ends if no run follows an accepted prompt', () => {
     const idle = { command: 'get_state', data: { isStreaming: false } };
     const { state, events } = run([{ type: 'prompt', input: textInput('/command') }, response('prompt')]);
