@@ -21,8 +21,6 @@ export interface AgentProgram {
   readonly env: readonly string[];
   /** Starts the agent and opens or resumes a session. Rejects with the reason and the next step. Events may arrive before it resolves. */
   readonly connect: (options: ConnectOptions) => Promise<AgentConnection>;
-  /** The call with other arguments (JSON text). Absent without the capability `editInput`. */
-  readonly changeCall?: (call: AgentCall, args: string, cwd: string) => AgentCall;
   /**
    * Checks that a call that must be approved is not run without approval. It uses a model of its own on the loopback interface,
    * costs nothing, and leaves no files. Absent if the protocol of the agent does not allow such a check.
@@ -136,6 +134,8 @@ export interface AgentConnection {
   /** Ends the running turn; `turn-end` follows. The connection answers open requests of the agent itself. */
   readonly cancel: () => void;
   readonly answer: (requestId: string, reply: PermissionReply) => void;
+  /** The call with other arguments (JSON text), for the policy. Absent without the capability `editInput`. */
+  readonly changeCall?: (call: AgentCall, args: string) => AgentCall;
   readonly reply: (requestId: string, answer: ClientAnswer) => void;
   /** Applies settings to later turns. Rejects with the reason if the agent refuses one. */
   readonly configure: (settings: AgentSettings) => Promise<void>;

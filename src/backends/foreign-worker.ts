@@ -398,10 +398,10 @@ export class ForeignWorker implements Backend {
 
   #approval(call: AgentCall): Parameters<typeof permissionAnswer>[1] {
     const { program } = this.#session;
-    const { approve, cwd } = this.#options;
+    const { approve } = this.#options;
     return {
       approve,
-      changed: (args) => program.changeCall?.(call, args, cwd),
+      changed: (args) => this.#turn?.connection?.changeCall?.(call, args),
       refusal: `${program.title} runs a call only as it is: approve or deny it without changes`,
     };
   }

@@ -9,7 +9,7 @@ import {
 } from '../../base/index.ts';
 import type { ClientAnswer } from '../../tools/index.ts';
 import type { CompactionRequest } from '../../worker/index.ts';
-import type { AgentEvent, AgentInput, PermissionReply } from '../agent-event.ts';
+import type { AgentCall, AgentEvent, AgentInput, PermissionReply } from '../agent-event.ts';
 import { AgentProcess } from '../agent-process.ts';
 import type {
   AgentConnection,
@@ -18,7 +18,7 @@ import type {
   ConnectOptions,
   SessionStart,
 } from '../agent-program.ts';
-import { inputFrom } from './calls.ts';
+import { agentCall, inputFrom } from './calls.ts';
 import { homeOf, launchEnv, sessionArgs, startSettings } from './launch.ts';
 import { questionResponse } from './questions.ts';
 import {
@@ -118,6 +118,10 @@ class ClaudeConnection implements AgentConnection {
     }, CANCEL_MS).unref();
     // The answer is handled in `#read`, in the order of the frames.
     this.#ask({ subtype: 'interrupt', cancel_queued: true }, CANCEL_MS, cancelAnswered).catch(() => {});
+  }
+
+  changeCall({ callId, name }: AgentCall, args: string): AgentCall {
+    return agentCall({ callId, name, input: inputFrom(name, args) ?? {} }, this.#state.paths);
   }
 
   answer(requestId: string, reply: PermissionReply): void {

@@ -11,9 +11,10 @@ import {
 } from '../../base/index.ts';
 import type { ClientAnswer } from '../../tools/index.ts';
 import type { CompactionRequest } from '../../worker/index.ts';
-import type { AgentEvent, AgentInput, PermissionReply } from '../agent-event.ts';
+import type { AgentCall, AgentEvent, AgentInput, PermissionReply } from '../agent-event.ts';
 import { AgentProcess } from '../agent-process.ts';
 import type { AgentConnection, AgentEnd, AgentSettings, ConnectOptions } from '../agent-program.ts';
+import { toAgentCall } from './calls.ts';
 import { homeOf, prepareLaunch } from './launch.ts';
 import { initialState, type PiInput, type PiState, step } from './step.ts';
 import { WriteDiffs } from './write-diff.ts';
@@ -88,6 +89,11 @@ class PiConnection implements AgentConnection {
 
   steer(input: AgentInput): void {
     this.#take({ type: 'steer', input });
+  }
+
+  changeCall({ callId, name, tool }: AgentCall, args: string): AgentCall {
+    const call = { callId, name, input: objectOf(tryParse(args)), isBuiltin: tool !== undefined };
+    return toAgentCall(call, this.#state.directories);
   }
 
   cancel(): void {

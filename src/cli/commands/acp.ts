@@ -26,6 +26,12 @@ export const acp = runnable({
       type: 'flag',
       help: 'set up an account in this terminal, then exit; editors run this to sign in',
     },
+    backend: {
+      type: 'text',
+      short: 'b',
+      value: 'NAME',
+      help: 'the agent that does the work of new sessions; see polypod backends',
+    },
     model: { type: 'text', short: 'm', value: 'MODEL', help: 'the default model; needs --no-daemon' },
     offline: { type: 'flag', help: 'use only the simulated model; implies --no-daemon' },
     sandbox: { type: 'flag', help: 'run commands in bubblewrap; implies --no-daemon' },
@@ -57,6 +63,7 @@ Examples:
       by: currentUserName(context),
       setup: { command: process.execPath, args: [MAIN, 'acp', '--setup'] },
       ...(values.terminals && { terminals: true }),
+      ...(values.backend !== undefined && { backend: values.backend }),
     };
     const { model, offline, sandbox } = values;
     const isInProcess = values['no-daemon'] || offline || sandbox || model !== undefined;

@@ -26,6 +26,7 @@ import {
 import { authMethods, SETUP_METHOD } from './auth-methods.ts';
 import { Peer, type PeerHandlers } from '../peer.ts';
 import {
+  backendParam,
   directoriesParam,
   directoryParam,
   existingDirectoryParam,
@@ -128,14 +129,17 @@ export class Connection {
   async #new(params: JsonObject): Promise<object> {
     const cwd = await existingDirectoryParam(params);
     const [paths, servers] = [directoriesParam(params), serversParam(params)];
-    await this.#requireModel();
+    const { host } = this.#parts;
+    const backend = host.backendFor(backendParam(params) ?? this.#parts.settings?.backend);
+    // Another agent has its own account.
+    if (backend === undefined) await this.#requireModel();
     const settings: SettingsChange = {
       autoTitle: true,
       ...this.#parts.settings,
+      ...(backend !== undefined && { backend }),
       ...(paths.length > 0 && { paths: [...paths] }),
       ...(servers?.settings && { editorServers: servers.settings }),
     };
-    const { host } = this.#parts;
     const pod = await host.create({ cwd, settings, lazy: true });
     if (this.#isClosed) await host.discard(pod.id);
     else if (servers !== undefined) host.editorServerValues.set(pod.id, servers.values);

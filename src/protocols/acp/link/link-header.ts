@@ -9,6 +9,8 @@ const HEADER = shape.fields(
     setup: shape.fields({ command: shape.text(), args: shape.listOf(shape.text()) }, {}),
   },
   {
+    /** The agent that does the work of new sessions. */
+    backend: shape.text(),
     /** Whether commands may run in terminals of the editor. */
     terminals: shape.boolean,
   },

@@ -17,7 +17,7 @@ export interface LinkContext {
 
 /** What a connection is served with. */
 export function linkParts(
-  { by, setup, terminals = false }: AcpLinkHeader,
+  { by, setup, terminals = false, backend }: AcpLinkHeader,
   { host, version, inventory, mode, reload, survivesClient }: LinkContext,
 ): AcpParts {
   return {
@@ -26,6 +26,7 @@ export function linkParts(
     by,
     setup,
     terminals,
+    settings: backend === undefined ? undefined : { backend },
     models: inventory.models,
     requireModel: async () => {
       const { model, notices } = await inventory.model().catch(refuse);

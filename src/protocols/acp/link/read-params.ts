@@ -12,6 +12,14 @@ export function textParam(params: JsonObject, field: string): string {
   throw invalidParam(field, 'must be a text that is not empty');
 }
 
+/** The agent that does the work of a new session: `_meta.polypod.backend`. */
+export function backendParam({ _meta }: JsonObject): string | undefined {
+  const { backend } = objectOf(objectOf(_meta).polypod);
+  if (backend === undefined) return undefined;
+  if (typeof backend === 'string' && backend !== '') return backend;
+  throw invalidParam('_meta.polypod.backend', 'must be the name of a back end');
+}
+
 /** Reads the directory of a session. */
 export function directoryParam(params: JsonObject): string {
   const cwd = textParam(params, 'cwd');

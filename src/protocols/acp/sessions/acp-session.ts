@@ -235,7 +235,7 @@ export class AcpSession {
       this.#send(this.#projection.catchUp(snapshot));
     }
     this.#shown = this.#shownIn(snapshot);
-    this.#usesDefaultModel = snapshot.settings.model === undefined;
+    this.#usesDefaultModel = usesDefaultModel(snapshot.settings);
     this.#name = snapshot.settings.name;
     this.#title = snapshot.title?.text;
     this.#window = snapshot.stats.contextWindow ?? 0;
@@ -326,7 +326,7 @@ export class AcpSession {
   /** Sends the settings that were changed: by this client, by another one, or by the agent itself. */
   async #sendSettings(settings: Snapshot['settings']): Promise<void> {
     const before = this.#shown;
-    this.#usesDefaultModel = settings.model === undefined;
+    this.#usesDefaultModel = usesDefaultModel(settings);
     const model = settings.model ?? before?.model ?? NO_MODEL;
     const shown = (this.#shown = this.#shownIn({ settings, model }));
     if (settings.name !== this.#name) {
@@ -406,4 +406,9 @@ export class AcpSession {
 
 function isSame(one: ShownSettings, other: ShownSettings): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Another agent has its own models. */
+function usesDefaultModel({ model, backend }: Snapshot['settings']): boolean {
+  return model === undefined && backend === undefined;
 }
