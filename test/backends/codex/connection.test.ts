@@ -6,7 +6,7 @@ import {
   command,
   isInstalled,
   wasSent,
-  makePlace,
+  makeDirectories,
   ofType,
   open,
   processesWith,
@@ -89,15 +89,15 @@ describe('a command', () => {
       { parts: [{ text: 'Let me.' }, run("printf 'a b\\n' > out.txt && cat out.txt")] },
       done,
     ]);
-    const { turn, place } = await open(sim);
+    const { turn, directories } = await open(sim);
     const reported = await turn('Go');
-    expect(readFileSync(join(place.cwd, 'out.txt'), 'utf8')).toBe('a b\n');
+    expect(readFileSync(join(directories.cwd, 'out.txt'), 'utf8')).toBe('a b\n');
     const [permission] = ofType(reported, 'permission');
     const script = "printf 'a b\\n' > out.txt && cat out.txt";
     expect(permission?.request.call).toMatchObject({
       tool: 'bash',
       title: script,
-      access: [{ type: 'command', command: script, cwd: place.cwd }],
+      access: [{ type: 'command', command: script, cwd: directories.cwd }],
     });
     expect(ofType(reported, 'call-end')).toMatchObject([
       { status: 'done', output: { isError: false, content: [{ text: 'a b' }], details: { exitCode: 0 } } },
@@ -107,11 +107,11 @@ describe('a command', () => {
 
   test.skipIf(skip)('does not run if it was denied, and the model receives the reason', async () => {
     const sim = await simulate([{ parts: [run('touch made')] }, done]);
-    const { turn, place } = await open(sim, {
+    const { turn, directories } = await open(sim, {
       approve: () => ({ decision: 'deny', reason: 'Use make instead.' }),
     });
     const reported = await turn('Go');
-    expect(existsSync(join(place.cwd, 'made'))).toBe(false);
+    expect(existsSync(join(directories.cwd, 'made'))).toBe(false);
     expect(ofType(reported, 'call-end')).toMatchObject([{ status: 'denied' }]);
     expect(wasSent(sim, 'Permission for `touch made` was denied: Use make instead.')).toBe(true);
     expect(ofType(reported, 'steered')).toEqual([]);
@@ -137,12 +137,12 @@ describe('a command', () => {
 
   test.skipIf(skip)('runs in parallel with others, each with its own approval', async () => {
     const sim = await simulate([{ parts: [run('touch one'), run('touch two'), run('touch three')] }, done]);
-    const { turn, place } = await open(sim, {
+    const { turn, directories } = await open(sim, {
       approve: ({ call }) =>
         call.title === 'touch two' ? { decision: 'deny', reason: 'No.' } : { decision: 'allow' },
     });
     const reported = await turn('Go');
-    expect(readdirSync(place.cwd).toSorted()).toEqual(['one', 'three']);
+    expect(readdirSync(directories.cwd).toSorted()).toEqual(['one', 'three']);
     expect(
       ofType(reported, 'call-end')
         .map(({ status }) => status)
@@ -153,12 +153,12 @@ describe('a command', () => {
   test.skipIf(skip)(
     'runs once, also where nothing outside the project is writable in a sandbox',
     async () => {
-      const place = makePlace();
-      const outside = join(place.root, 'outside');
+      const directories = makeDirectories();
+      const outside = join(directories.root, 'outside');
       const sim = await simulate([{ parts: [run(`echo x >> log; echo y >> ${outside}`)] }, done]);
-      const { turn } = await open(sim, { place });
+      const { turn } = await open(sim, { directories });
       await turn('Go');
-      expect(readFileSync(join(place.cwd, 'log'), 'utf8')).toBe('x\n');
+      expect(readFileSync(join(directories.cwd, 'log'), 'utf8')).toBe('x\n');
       expect(readFileSync(outside, 'utf8')).toBe('y\n');
     },
   );
@@ -175,9 +175,9 @@ describe('a command', () => {
 
   test.skipIf(skip || cannotUnshare)('runs where Codex has no sandbox', async () => {
     const sim = await simulate([{ parts: [run('touch made')] }, done]);
-    const { turn, place } = await open(sim, { command: [...unshared, ...command] });
+    const { turn, directories } = await open(sim, { command: [...unshared, ...command] });
     await turn('Go');
-    expect(existsSync(join(place.cwd, 'made'))).toBe(true);
+    expect(existsSync(join(directories.cwd, 'made'))).toBe(true);
   });
 
   test.skipIf(skip)('gets no terminal, to which Codex would send input without asking', async () => {
@@ -198,15 +198,15 @@ describe('a command', () => {
 
   test.skipIf(skip)('that runs on when the model continues ends with the connection', async () => {
     const sim = await simulate([{ parts: [run('sleep 4001', { yield_time_ms: 250 })] }, done]);
-    const { turn, connection, place } = await open(sim);
+    const { turn, connection, directories } = await open(sim);
     const reported = await turn('Go');
     expect(ofType(reported, 'call-end')).toMatchObject([
       { status: 'done', output: { summary: 'sleep 4001: still running' } },
     ]);
     expect(reported.at(-1)).toMatchObject({ outcome: { status: 'finished' } });
-    expect(processesWith(place.home).some((one) => one.command.startsWith('sleep 4001'))).toBe(true);
+    expect(processesWith(directories.home).some((one) => one.command.includes('sleep 4001'))).toBe(true);
     await connection.close();
-    expect(processesWith(place.home)).toEqual([]);
+    expect(processesWith(directories.home)).toEqual([]);
   });
 });
 
@@ -216,15 +216,15 @@ describe('a patch', () => {
 
   test.skipIf(skip)('is applied after it was approved, and is reported as a diff', async () => {
     const sim = await simulate([{ parts: [update] }, done]);
-    const place = makePlace();
-    writeFileSync(join(place.cwd, 'a.txt'), 'one\ntwo\nthree\n');
-    const { turn } = await open(sim, { place });
+    const directories = makeDirectories();
+    writeFileSync(join(directories.cwd, 'a.txt'), 'one\ntwo\nthree\n');
+    const { turn } = await open(sim, { directories });
     const reported = await turn('Go');
-    expect(readFileSync(join(place.cwd, 'a.txt'), 'utf8')).toBe('one\nTWO\nthree\n');
+    expect(readFileSync(join(directories.cwd, 'a.txt'), 'utf8')).toBe('one\nTWO\nthree\n');
     const [permission] = ofType(reported, 'permission');
     expect(permission?.request.call).toMatchObject({ tool: 'edit', title: 'edit a.txt' });
     const [read, write] = permission?.request.call.access ?? [];
-    const path = join(place.cwd, 'a.txt');
+    const path = join(directories.cwd, 'a.txt');
     expect(read).toEqual({ type: 'read', path });
     expect(write?.type === 'write' && write.after?.('one\ntwo\nthree\n')).toBe('one\nTWO\nthree\n');
     expect(ofType(reported, 'call-end')).toMatchObject([
@@ -243,13 +243,15 @@ describe('a patch', () => {
 
   test.skipIf(skip)('is not applied if it was denied', async () => {
     const sim = await simulate([{ parts: [patch('*** Add File: new.txt\n+hello')] }, done]);
-    const { turn, place } = await open(sim, { approve: () => ({ decision: 'deny', reason: 'No files.' }) });
+    const { turn, directories } = await open(sim, {
+      approve: () => ({ decision: 'deny', reason: 'No files.' }),
+    });
     const reported = await turn('Go');
     expect(ofType(reported, 'permission')[0]?.request.call).toMatchObject({
       tool: 'write',
       arguments: JSON.stringify({ path: 'new.txt', content: 'hello\n' }),
     });
-    expect(readdirSync(place.cwd)).toEqual([]);
+    expect(readdirSync(directories.cwd)).toEqual([]);
     expect(wasSent(sim, 'No files.')).toBe(true);
   });
 
@@ -259,9 +261,9 @@ describe('a patch', () => {
       { parts: [{ toolCall: { name: 'custom::apply_patch', arguments: { input } } }] },
       done,
     ]);
-    const { turn, place } = await open(await withToolKinds(sim), { settings: { model: 'gpt-5.5' } });
+    const { turn, directories } = await open(await withToolKinds(sim), { settings: { model: 'gpt-5.5' } });
     expect(ofType(await turn('Go'), 'permission')).toHaveLength(1);
-    expect(readFileSync(join(place.cwd, 'new.txt'), 'utf8')).toBe('hello\n');
+    expect(readFileSync(join(directories.cwd, 'new.txt'), 'utf8')).toBe('hello\n');
   });
 });
 
@@ -283,22 +285,22 @@ describe('cancel', () => {
     const script =
       'sleep 4002 & setsid sleep 4003 & (setsid nohup sleep 4004 >/dev/null 2>&1 &) ; touch started; sleep 4005';
     const sim = await simulate([{ parts: [run(script)] }, done]);
-    const { connection, next, turn, place } = await open(sim);
+    const { connection, next, turn, directories } = await open(sim);
     connection.prompt([{ type: 'text', text: 'A first message' }]);
-    await expect.poll(() => existsSync(join(place.cwd, 'started'))).toBe(true);
+    await expect.poll(() => existsSync(join(directories.cwd, 'started'))).toBe(true);
     connection.cancel();
     expect(await next('turn-end')).toEqual({ type: 'turn-end', outcome: { status: 'cancelled' } });
-    expect(processesWith(place.home).filter((one) => one.command.startsWith('sleep'))).toEqual([]);
+    expect(processesWith(directories.home).filter((one) => one.command.includes('sleep 400'))).toEqual([]);
     expect(await next('call-end')).toMatchObject({ status: 'interrupted' });
     expect(textOf(await turn('A second message'))).toBe('Done.');
     expect(wasSent(sim, 'A first message')).toBe(true);
     await connection.close();
-    expect(processesWith(place.home)).toEqual([]);
+    expect(processesWith(directories.home)).toEqual([]);
   });
 
   test.skipIf(skip)('withdraws an open request for permission', async () => {
     const sim = await simulate([{ parts: [run('touch made')] }, done]);
-    const { connection, next, place, turn } = await open(sim, { approve: () => undefined });
+    const { connection, next, directories, turn } = await open(sim, { approve: () => undefined });
     connection.prompt([{ type: 'text', text: 'Go' }]);
     const { request } = await next('permission');
     connection.cancel();
@@ -309,7 +311,7 @@ describe('cancel', () => {
     expect(await next('turn-end')).toEqual({ type: 'turn-end', outcome: { status: 'cancelled' } });
     connection.answer(request.requestId, { decision: 'allow' });
     await turn('Next');
-    expect(existsSync(join(place.cwd, 'made'))).toBe(false);
+    expect(existsSync(join(directories.cwd, 'made'))).toBe(false);
   });
 
   test.skipIf(skip)('ends a turn that has just been started', async () => {
@@ -357,9 +359,9 @@ describe('a session', () => {
     const { sessionId } = await first.next('session');
     first.connection.prompt([{ type: 'text', text: 'Work' }]);
     await first.next('permission');
-    for (const { pid } of processesWith(`CODEX_HOME=${first.place.home}`)) process.kill(pid, 'SIGKILL');
+    for (const { pid } of processesWith(`CODEX_HOME=${first.directories.home}`)) process.kill(pid, 'SIGKILL');
     expect(await first.ended).toMatchObject({ message: expect.stringContaining('SIGKILL') });
-    const second = await open(sim, { place: first.place, start: { type: 'resume', sessionId } });
+    const second = await open(sim, { directories: first.directories, start: { type: 'resume', sessionId } });
     expect(await second.next('session')).toMatchObject({ sessionId });
     expect(textOf(await second.turn('Again'))).toBe('Done.');
     expect(wasSent(sim, 'The number is 7.')).toBe(true);
@@ -371,7 +373,7 @@ describe('a session', () => {
     const first = await open(sim);
     await first.turn('Which number?');
     const { sessionId } = await first.next('session');
-    const fork = await open(sim, { place: first.place, start: { type: 'fork', sessionId } });
+    const fork = await open(sim, { directories: first.directories, start: { type: 'fork', sessionId } });
     expect((await fork.next('session')).sessionId).not.toBe(sessionId);
     await fork.turn('In the copy');
     expect(wasSent(sim, 'The number is 7.')).toBe(true);
@@ -405,10 +407,12 @@ describe('a session', () => {
 test.skipIf(skip)('a program that ends during a turn is reported with its errors', async () => {
   const sim = await simulate([{ parts: [{ text: 'Once' }], pace: { deltas: 1_000, delayMs: 20 } }]);
   const wrapper = ['sh', '-c', '"$@"; echo "the last words" >&2; exit 7', 'sh'] as const;
-  const { connection, next, ended, place } = await open(sim, { command: [...wrapper, ...command] });
+  const { connection, next, ended, directories } = await open(sim, { command: [...wrapper, ...command] });
   connection.prompt([{ type: 'text', text: 'Go' }]);
   await next('text');
-  const programs = processesWith(`CODEX_HOME=${place.home}`).filter((one) => !one.command.startsWith('sh '));
+  const programs = processesWith(`CODEX_HOME=${directories.home}`).filter(
+    (one) => !one.command.startsWith('sh '),
+  );
   for (const { pid } of programs) process.kill(pid, 'SIGKILL');
   expect(await ended).toEqual({
     message: 'it ended with exit code 7',

@@ -29,7 +29,7 @@ import type { CommandEntry } from '../../../src/tools/index.ts';
 export const command = agentCommand('codex');
 export const isInstalled = existsSync(command[0]);
 
-export interface Place {
+export interface Directories {
   readonly root: string;
   readonly cwd: string;
   /** The home directory, which is also that of Codex. */
@@ -38,17 +38,17 @@ export interface Place {
 }
 
 /** Directories of their own for the project, the user and the files of the connection. */
-export function makePlace(): Place {
+export function makeDirectories(): Directories {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'polypod-codex-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
-  const place = {
+  const directories = {
     root,
     cwd: join(root, 'project'),
     home: join(root, 'home'),
     directory: join(root, 'files'),
   };
-  for (const path of [place.cwd, place.home, place.directory]) mkdirSync(path);
-  return place;
+  for (const path of [directories.cwd, directories.home, directories.directory]) mkdirSync(path);
+  return directories;
 }
 
 export async function simulate(script: Script): Promise<Sim> {
@@ -63,7 +63,7 @@ export function run(cmd: string, more: object = {}) {
 }
 
 /** Writes the configuration of a user whose provider is the simulator. */
-export function configure({ home }: Place, url: string, more = ''): void {
+export function configure({ home }: Directories, url: string, more = ''): void {
   writeFileSync(
     join(home, 'config.toml'),
     `model = "gpt-test"
@@ -80,7 +80,7 @@ stream_max_retries = 1
   );
 }
 
-export function launch({ home, directory }: Place) {
+export function launch({ home, directory }: Directories) {
   return {
     command,
     env: {
@@ -102,7 +102,7 @@ export const allow: Approve = () => ({ decision: 'allow' });
 export interface Opened {
   readonly connection: AgentConnection;
   readonly events: readonly AgentEvent[];
-  readonly place: Place;
+  readonly directories: Directories;
   readonly ended: Promise<AgentEnd>;
   /** Waits for the next event of a type that was not returned before. */
   readonly next: <T extends AgentEvent['type']>(
@@ -114,7 +114,7 @@ export interface Opened {
 }
 
 export interface OpenOptions extends Partial<Omit<ConnectOptions, 'settings' | 'env'>> {
-  readonly place?: Place;
+  readonly directories?: Directories;
   readonly approve?: Approve;
   readonly settings?: Partial<AgentSettings>;
   readonly env?: Readonly<Record<string, string>>;
@@ -123,8 +123,8 @@ export interface OpenOptions extends Partial<Omit<ConnectOptions, 'settings' | '
 
 /** Connects to the real program, whose provider is the simulator. */
 export async function open(sim: Pick<Sim, 'url'>, options: OpenOptions = {}): Promise<Opened> {
-  const { place = makePlace(), approve = allow, settings, env, config, ...rest } = options;
-  configure(place, sim.url, config);
+  const { directories = makeDirectories(), approve = allow, settings, env, config, ...rest } = options;
+  configure(directories, sim.url, config);
   const events: AgentEvent[] = [];
   const waiting = new Set<() => void>();
   let end: (value: AgentEnd) => void = () => {};
@@ -133,9 +133,9 @@ export async function open(sim: Pick<Sim, 'url'>, options: OpenOptions = {}): Pr
   });
   let connection: AgentConnection | undefined;
   const opened = await codex.connect({
-    ...launch(place),
-    ...(env && { env: { ...launch(place).env, ...env } }),
-    cwd: place.cwd,
+    ...launch(directories),
+    ...(env && { env: { ...launch(directories).env, ...env } }),
+    cwd: directories.cwd,
     start: { type: 'new' },
     settings: { mode: 'workspace-write', paths: [], ...settings },
     mcpServers: [],
@@ -188,7 +188,7 @@ export async function open(sim: Pick<Sim, 'url'>, options: OpenOptions = {}): Pr
     await next('turn-end');
     return events.slice(from);
   };
-  return { connection: opened, events, place, ended, next, turn };
+  return { connection: opened, events, directories, ended, next, turn };
 }
 
 export function textOf(events: readonly AgentEvent[]): string {

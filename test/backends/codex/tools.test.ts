@@ -85,13 +85,13 @@ describe('a sub-agent', () => {
       if (id === undefined) return { parts: [call('multi_agent_v1::spawn_agent', { message: 'A PART' })] };
       return { parts: [call('multi_agent_v1::wait_agent', { targets: [id], timeout_ms: 60_000 })] };
     });
-    const { connection, next, place, turn } = await open(await withToolKinds(sim));
+    const { connection, next, directories, turn } = await open(await withToolKinds(sim));
     connection.prompt([{ type: 'text', text: 'MAIN TASK' }]);
-    await expect.poll(() => existsSync(join(place.cwd, 'started'))).toBe(true);
+    await expect.poll(() => existsSync(join(directories.cwd, 'started'))).toBe(true);
     await next('call', (event) => event.call.name === 'wait');
     connection.cancel();
     expect(await next('turn-end')).toMatchObject({ outcome: { status: 'cancelled' } });
-    expect(processesWith(place.home).filter((one) => one.command.startsWith('sleep'))).toEqual([]);
+    expect(processesWith(directories.home).filter((one) => one.command.includes('sleep 400'))).toEqual([]);
     expect(textOf(await turn('SECOND'))).toBe('Done.');
   });
 
