@@ -165,7 +165,7 @@ class PiConnection implements AgentConnection {
     if (gate === undefined) return 'its extension for approvals is not active';
     if (gate.isTrusted && !trustProject)
       return 'it trusts the project although it was started with --no-approve';
-    const [actual, expected] = await Promise.all([gate.cwd, cwd].map(async (path) => realpath(path)));
+    const [actual, expected] = await Promise.all([gate.cwd, cwd].map(realOf));
     return actual === expected
       ? undefined
       : `its session belongs to the directory ${gate.cwd}, not to ${cwd}`;
@@ -264,6 +264,14 @@ class PiConnection implements AgentConnection {
 
   #failRequests({ message }: AgentEnd): void {
     for (const respond of this.#requests.values()) respond({ success: false, error: message });
+  }
+}
+
+async function realOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    return path;
   }
 }
 

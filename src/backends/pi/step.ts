@@ -585,7 +585,12 @@ function readDialog(state: PiState, frame: JsonObject): PiStep {
 
 function readGateMessage(state: PiState, { type, cwd, isTrusted, callId }: JsonObject): PiStep {
   if (type === 'ready')
-    return same({ ...state, gate: { cwd: stringOf(cwd), isTrusted: isTrusted !== false } });
+    return same({
+      ...state,
+      gate: { cwd: stringOf(cwd), isTrusted: isTrusted !== false },
+      // pi resolves paths against the real directory; `..` in a linked one leads elsewhere.
+      directories: { ...state.directories, cwd: stringOf(cwd) },
+    });
   if (type !== 'running' || !state.calls.has(stringOf(callId))) return same(state);
   return { state, events: [{ type: 'call-start', callId: stringOf(callId) }], send: [] };
 }

@@ -33,7 +33,7 @@ export interface PiFixture {
   readonly open: (more?: Partial<Opening>) => Promise<OpenPi>;
 }
 
-export interface Opening extends Pick<ConnectOptions, 'start' | 'trustProject' | 'command'> {
+export interface Opening extends Pick<ConnectOptions, 'start' | 'trustProject' | 'command' | 'cwd'> {
   readonly settings: Partial<AgentSettings>;
   /** Receives every batch of events first. */
   readonly onEvents: (events: readonly AgentEvent[]) => void | Promise<void>;

@@ -70,6 +70,22 @@ describe.skipIf(!isInstalled)('an untrusted project', () => {
   });
 });
 
+describe.skipIf(!isInstalled)('a project behind a link', () => {
+  it('has the paths of the real directory', async () => {
+    const { open, cwd, home } = await piFixture([
+      { parts: [{ toolCall: { name: 'read', arguments: { path: '../a.txt' } } }] },
+      { parts: [{ text: 'Done.' }] },
+    ]);
+    symlinkSync(cwd, join(home, 'link'));
+    const session = await open({ cwd: join(home, 'link') });
+    session.connection.prompt(textInput('go'));
+    const { request } = await session.next('permission');
+    expect(request.call.access).toEqual([{ type: 'read', path: join(dirname(cwd), 'a.txt') }]);
+    session.connection.answer(request.requestId, { decision: 'deny', reason: 'no' });
+    await session.next('turn-end');
+  });
+});
+
 describe.skipIf(!isInstalled)('an extension of the user', () => {
   it('cannot change the arguments of a call after it was approved', async () => {
     const { open, cwd, agent } = await piFixture([
