@@ -111,8 +111,8 @@ export class SessionTree {
     const id = this.#freeId();
     const own = body.type === 'compaction' && body.firstKeptEntryId === '' ? { firstKeptEntryId: id } : {};
     const timestamp = this.#source.now().toISOString();
-    const header = { id, parentId: this.leafId, timestamp, ...withoutUndefined({ extras }) };
-    const entry: Entry = { ...body, ...own, ...header };
+    const position = { ...own, id, parentId: this.leafId, timestamp };
+    const entry: Entry = extras === undefined ? { ...body, ...position } : { ...body, ...position, extras };
     this.add(entry);
     return entry;
   }
