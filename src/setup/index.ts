@@ -32,7 +32,6 @@ export {
   hostSocket,
   hostSockets,
   keysFile,
-  namesIn,
 } from './paths/index.ts';
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';

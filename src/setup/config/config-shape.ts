@@ -1,6 +1,6 @@
 import { PERMISSION_MODES, SEARCH_PROVIDER_NAMES, SEARCH_PROVIDERS } from '../../tools/index.ts';
 import { DEADLINE_FALLBACKS } from '../../pod/index.ts';
-import { isObject, LOG_LEVELS, shape } from '../../base/index.ts';
+import { isObject, LOG_LEVELS, shape, tryOrUndefined } from '../../base/index.ts';
 import {
   httpUrl,
   GOOGLE_LOCATION,
@@ -221,9 +221,5 @@ export type RawBackgroundLimits = shape.ValueOf<typeof backgroundLimits>;
 export type RawAccount = shape.ValueOf<typeof account>;
 
 function isExpression(text: string): boolean {
-  try {
-    return new RegExp(text, 'u').source !== '';
-  } catch {
-    return false;
-  }
+  return tryOrUndefined(() => new RegExp(text, 'u').source !== '') ?? false;
 }
