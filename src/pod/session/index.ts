@@ -40,7 +40,7 @@ export {
 } from './facts.ts';
 import * as field from './field.ts';
 export { field };
-export { contextFromEnd, TailReader } from './from-end.ts';
+export { TailReader } from './from-end.ts';
 export {
   type AnswerDetails,
   answerMessage,

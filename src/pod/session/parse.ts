@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, numberOf, tryParse } from '../../base/index.ts';
+import { isObject, type JsonObject, numberOf, tryParse, withoutUndefined } from '../../base/index.ts';
 import type { AgentMessage } from './agent-message.ts';
 import type { Body, Entry, Header } from './entry.ts';
 
@@ -76,17 +76,17 @@ function bodyOf(value: JsonObject): Body | undefined {
     case 'branch_summary': {
       const { fromId } = value;
       if (typeof fromId !== 'string' || typeof summary !== 'string') return undefined;
-      return { type: 'branch_summary', fromId, summary, ...given({ details }) };
+      return { type: 'branch_summary', fromId, summary, ...withoutUndefined({ details }) };
     }
     case 'custom_message': {
       const { content, display } = value;
       if (typeof customType !== 'string' || !(typeof content === 'string' || Array.isArray(content))) return;
       if (typeof display !== 'boolean') return undefined;
-      return { type: 'custom_message', customType, content, display, ...given({ details }) };
+      return { type: 'custom_message', customType, content, display, ...withoutUndefined({ details }) };
     }
     case 'custom':
       if (typeof customType !== 'string') return undefined;
-      return { type: 'custom', customType, ...given({ data: value.data }) };
+      return { type: 'custom', customType, ...withoutUndefined({ data: value.data }) };
     case 'label': {
       const { targetId, label } = value;
       if (typeof targetId !== 'string') return undefined;
@@ -130,7 +130,7 @@ function compactionOf(value: JsonObject): Body | undefined {
     ...(typeof shortSummary === 'string' ? { shortSummary } : {}),
     firstKeptEntryId,
     tokensBefore: tokensBefore ?? 0,
-    ...given({ details }),
+    ...withoutUndefined({ details }),
   };
 }
 
@@ -151,13 +151,6 @@ const KEYS: Readonly<Record<Body['type'], ReadonlySet<string>>> = {
 function extrasOf(value: JsonObject, known: ReadonlySet<string>): { readonly extras?: JsonObject } {
   const others = Object.entries(value).filter(([key]) => !known.has(key));
   return others.length === 0 ? {} : { extras: Object.fromEntries(others) };
-}
-
-/** Removes keys without a value. */
-function given<T extends JsonObject>(fields: T): Partial<T> {
-  const { ...kept } = fields;
-  for (const key in kept) if (kept[key] === undefined) delete kept[key];
-  return kept;
 }
 
 /**
