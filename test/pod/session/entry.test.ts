@@ -26,7 +26,7 @@ import {
   UNQUEUED,
   upgradeLines,
 } from '../../../src/pod/session/index.ts';
-import { counting, HEADER, linesOf, messageItem, spaced } from './samples.ts';
+import { counting, HEADER, linesOf, messageItem, spaced, readTree } from './samples.ts';
 
 const USAGE =
   '{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}';
@@ -52,7 +52,7 @@ const XCSH = [
   '{"type":"message","id":"b0000009","parentId":"b0000008","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"bashExecution","command":"ls","output":"a","exitCode":0,"cancelled":false,"truncated":false,"timestamp":3}}',
 ];
 
-const read = (lines: readonly string[]) => SessionTree.read(lines, counting());
+const read = (lines: readonly string[]) => readTree(lines, counting());
 
 describe('files of other programs', () => {
   it('reads the smallest file', () => {

@@ -5,7 +5,9 @@ import {
   encodeEntry,
   encodeHeader,
   type Header,
-  type SessionTree,
+  parseLine,
+  readable,
+  SessionTree,
   type Source,
 } from '../../../src/pod/session/index.ts';
 
@@ -33,6 +35,28 @@ export function counting(from = 1): Source {
     newId: () => (next++).toString(16).padStart(8, '0'),
     now: () => new Date(1_767_225_600_000 + next * 1000),
   };
+}
+
+/** Reads all lines of a session file strictly: reports every line that the program would skip. */
+export function readTree(lines: Iterable<string>, source: Source) {
+  const problems: { readonly line: number; readonly reason: string }[] = [];
+  let tree: SessionTree | undefined;
+  for (const [at, text] of [...lines].entries()) {
+    const line = parseLine(text);
+    const report = (reason: string) => problems.push({ line: at + 1, reason });
+    if (line.kind === 'bad') report(line.reason);
+    else if (line.kind === 'header' && tree !== undefined) report('a second header');
+    else if (line.kind === 'header') tree = new SessionTree(readable(line.header), source);
+    else if (line.kind === 'entry') {
+      if (tree === undefined) break;
+      const { id, parentId } = line.entry;
+      if (tree.get(id) !== undefined) report('a duplicate id');
+      else if (parentId !== null && tree.get(parentId) === undefined) report('an unknown parent');
+      tree.add(line.entry);
+    }
+  }
+  if (tree === undefined) throw new Error('not a session file: it does not begin with a session header');
+  return { tree, problems };
 }
 
 /** The lines of the session file. */

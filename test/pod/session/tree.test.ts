@@ -15,7 +15,7 @@ import {
   TailReader,
 } from '../../../src/pod/session/index.ts';
 import { summaryItem } from '../../../src/worker/index.ts';
-import { ANSWER, anyItem, counting, HEADER, linesOf, messageItem } from './samples.ts';
+import { ANSWER, anyItem, counting, HEADER, linesOf, messageItem, readTree } from './samples.ts';
 
 /** A session as plain lists: the messages at every entry, copied from its parent. */
 interface TreeState {
@@ -110,7 +110,7 @@ class TreeAndModel {
 
   reopen(): void {
     const lines = linesOf(this.tree);
-    const { tree, problems } = SessionTree.read(lines, counting(this.moments.size + 1));
+    const { tree, problems } = readTree(lines, counting(this.moments.size + 1));
     expect(problems).toEqual([]);
     expect(linesOf(tree)).toEqual(lines);
     this.tree = tree;
@@ -237,7 +237,7 @@ describe('the tree', () => {
     ]);
     expect(fork.path().slice(0, 3)).toEqual(tree.path(b.id));
     expect(texts(fork)).toHaveLength(2);
-    expect(SessionTree.read(linesOf(fork), counting()).tree.labels).toEqual(fork.labels);
+    expect(readTree(linesOf(fork), counting()).tree.labels).toEqual(fork.labels);
   });
 
   it('never uses an id twice', () => {
