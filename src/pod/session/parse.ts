@@ -22,12 +22,6 @@ export function parseLine(text: string): Line {
   return { kind: 'entry', entry: entryOf(value, value.type, value.id, text) };
 }
 
-/** The entry in a line, or undefined. */
-export function parseEntry(text: string): Entry | undefined {
-  const line = parseLine(text);
-  return line.kind === 'entry' ? line.entry : undefined;
-}
-
 function bad(reason: string): Line {
   return { kind: 'bad', reason };
 }

@@ -8,11 +8,10 @@ import {
   BRANCH,
   compactionBody,
   conversation,
-  messagesOf,
   RUN_START,
   SessionTree,
 } from '../../../src/pod/session/index.ts';
-import { ANSWER, counting, HEADER, linesOf, messageItem, readTree } from './samples.ts';
+import { ANSWER, counting, HEADER, linesOf, messageItem, readTree, messagesOf } from './samples.ts';
 
 const ITEMS: readonly Item[] = [
   {

@@ -1,12 +1,17 @@
 import * as fc from 'fast-check';
 import type { Item, Seal } from '../../../src/llm/index.ts';
 import {
+  type AgentMessage,
   type AnswerDetails,
+  answerMessage,
   encodeEntry,
   encodeHeader,
+  type Entry,
   type Header,
+  inputMessage,
   parseLine,
   readable,
+  resultMessage,
   SessionTree,
   type Source,
 } from '../../../src/pod/session/index.ts';
@@ -57,6 +62,35 @@ export function readTree(lines: Iterable<string>, source: Source) {
   }
   if (tree === undefined) throw new Error('not a session file: it does not begin with a session header');
   return { tree, problems };
+}
+
+/** The entry in a line, or undefined. */
+export function parseEntry(text: string): Entry | undefined {
+  const line = parseLine(text);
+  return line.kind === 'entry' ? line.entry : undefined;
+}
+
+/** Converts items to messages: adjacent items of the model become one answer. */
+export function messagesOf(items: readonly Item[], answer: AnswerDetails): readonly AgentMessage[] {
+  const messages: AgentMessage[] = [];
+  const names = new Map<string, string>();
+  let open: Item[] = [];
+  const close = () => {
+    if (open.length > 0) messages.push(answerMessage(open, answer));
+    open = [];
+  };
+  for (const item of items) {
+    if (item.type === 'tool-call') names.set(item.callId, item.name);
+    if (item.type === 'tool-result') {
+      close();
+      messages.push(resultMessage(item, names.get(item.callId) ?? '', answer.timestamp));
+    } else if (item.type === 'message' && item.role !== 'assistant') {
+      close();
+      messages.push(inputMessage(item, answer.timestamp));
+    } else open.push(item);
+  }
+  close();
+  return messages;
 }
 
 /** The lines of the session file. */

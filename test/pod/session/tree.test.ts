@@ -8,14 +8,22 @@ import {
   compactionBody,
   conversation,
   type Header,
-  messagesOf,
-  parseEntry,
   SessionTree,
   type Source,
   TailReader,
 } from '../../../src/pod/session/index.ts';
 import { summaryItem } from '../../../src/worker/index.ts';
-import { ANSWER, anyItem, counting, HEADER, linesOf, messageItem, readTree } from './samples.ts';
+import {
+  ANSWER,
+  anyItem,
+  counting,
+  HEADER,
+  linesOf,
+  messageItem,
+  readTree,
+  messagesOf,
+  parseEntry,
+} from './samples.ts';
 
 /** A session as plain lists: the messages at every entry, copied from its parent. */
 interface TreeState {
