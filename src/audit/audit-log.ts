@@ -13,7 +13,14 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asPolypodError, type JsonObject, messageOf, type Redact, redactor } from '../base/index.ts';
+import {
+  asPolypodError,
+  type JsonObject,
+  messageOf,
+  type Redact,
+  redactor,
+  tryOrUndefined,
+} from '../base/index.ts';
 import { acquireLock, type Lock } from '../store/index.ts';
 import { CHAIN_START, type ChainHead, decodeEntry, encodeEntry } from './entry.ts';
 import type { Audit, AuditEvent } from './event.ts';
@@ -351,13 +358,4 @@ const HEAD_BYTES = 128;
 
 function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-function tryOrUndefined<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    // A failed removal or sync is retried with the next rotation.
-    return undefined;
-  }
 }

@@ -58,4 +58,6 @@ export { shape };
 export { explainStartFailure, type StartFailure, unreadablePathNote } from './start-failure.ts';
 export { userName } from './user-name.ts';
 export { WrongStateError } from './wrong-state-error.ts';
+export { namesIn } from './names-in.ts';
+export { tryOrUndefined } from './try-or-undefined.ts';
 export { withoutUndefined } from './without-undefined.ts';

@@ -155,29 +155,34 @@ export function fields<R extends Shapes, O extends Shapes>(
   optional: O,
 ): Shape<Values<R> & Partial<Values<O>>> {
   const shapes = new Map(Object.entries<Shape<unknown>>({ ...required, ...optional }));
+  const requiredKeys = Object.keys(required);
   return {
     schema: {
       type: 'object',
       properties: Object.fromEntries([...shapes].map(([key, { schema }]) => [key, schema])),
-      ...(Object.keys(required).length > 0 ? { required: Object.keys(required) } : {}),
+      ...(requiredKeys.length > 0 ? { required: requiredKeys } : {}),
       additionalProperties: false,
     },
     read: (value, path, report) => {
       if (!isObject(value)) return reportMismatch('a map', describeValue(value), path, report);
-      const problems: Problem[] = Object.keys(required)
-        .filter((key) => value[key] === undefined || value[key] === null)
-        .map((key) => ({ path: [...path, key], at: 'key', text: 'is missing' }));
+      let problems = 0;
+      const count = (problem: Problem): void => {
+        problems += 1;
+        report(problem);
+      };
+      for (const key of requiredKeys)
+        if (value[key] === undefined || value[key] === null)
+          count({ path: [...path, key], at: 'key', text: 'is missing' });
       const read: Record<string, unknown> = {};
-      for (const [key, part] of Object.entries(value)) {
-        if (problems.length >= MAX_PROBLEMS) break;
-        const shape = shapes.get(key);
+      for (const key of Object.keys(value)) {
+        if (problems >= MAX_PROBLEMS) break;
+        const [part, shape] = [value[key], shapes.get(key)];
         const itemPath = [...path, key];
         if (shape === undefined)
-          problems.push({ path: itemPath, at: 'key', text: unknownKeyText(key, shapes.keys()) });
-        else if (part !== null) read[key] = shape.read(part, itemPath, (problem) => problems.push(problem));
+          count({ path: itemPath, at: 'key', text: unknownKeyText(key, shapes.keys()) });
+        else if (part !== null) read[key] = shape.read(part, itemPath, count);
       }
-      problems.forEach(report);
-      if (problems.length > 0) return undefined;
+      if (problems > 0) return undefined;
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was read by the shape of its own key
       return read as Values<R> & Partial<Values<O>>;
     },

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { tryOrUndefined } from './try-or-undefined.ts';
 
 /** The name of the current user, recorded with commands and approvals. */
 export function userName({ USER, LOGNAME }: NodeJS.ProcessEnv): string {
@@ -7,10 +8,6 @@ export function userName({ USER, LOGNAME }: NodeJS.ProcessEnv): string {
 
 /** Containers and cron often set neither variable. */
 function accountName(): string | undefined {
-  try {
-    return userInfo().username;
-  } catch {
-    // The user id has no account, which is common in containers.
-    return undefined;
-  }
+  // The user id has no account, which is common in containers.
+  return tryOrUndefined(() => userInfo().username);
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
-import { type JsonObject, type Log, messageOf, PolypodError } from '../base/index.ts';
+import { type JsonObject, type Log, messageOf, PolypodError, tryOrUndefined } from '../base/index.ts';
 import { containFailures, drained, listenUnix } from '../wire/index.ts';
 import { RequestLines } from './request-lines.ts';
 import { CONTROL_VERSION, type ControlPeer, HELLO } from './handshake.ts';
@@ -91,7 +91,9 @@ export class ControlServer {
     for (let isFirst = true; ; ) {
       const text = await intake.next();
       if (text === undefined) break;
-      const first: ControlRequest | undefined = isFirst ? attempt(() => readQuestion(text)) : undefined;
+      const first: ControlRequest | undefined = isFirst
+        ? tryOrUndefined(() => readQuestion(text))
+        : undefined;
       const take = first === undefined ? undefined : own(this.#options.takeOvers, first.method);
       if (first !== undefined && take !== undefined) {
         await this.#handOver(socket, { take, params: first.params }, intake.detach());
@@ -143,12 +145,4 @@ const PATIENCE_MS = 1000;
 
 function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
 }

@@ -33,7 +33,6 @@ export {
   hostSocket,
   hostSockets,
   keysFile,
-  namesIn,
 } from './paths/index.ts';
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 export type { InspectedBackend } from './agents/inspect-backends.ts';

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
-import { numberOf, parseObject, PolypodError, stringOf, systemCodeOf } from '../base/index.ts';
+import {
+  numberOf,
+  parseObject,
+  PolypodError,
+  stringOf,
+  systemCodeOf,
+  tryOrUndefined,
+} from '../base/index.ts';
 import { fileFailure } from './failure.ts';
 import { type Files, type FileState, realFiles } from './files.ts';
 import { appendAll } from './log-file.ts';
@@ -232,13 +239,4 @@ function listNames(files: Files, directory: string): readonly string[] {
 
 function isSame(one: FileState, other: FileState): boolean {
   return one.inode === other.inode && one.modifiedMs === other.modifiedMs;
-}
-
-/** Returns undefined on failure: another process may have removed the file. */
-function tryOrUndefined<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { tryOrUndefined } from '../base/index.ts';
 
 /** Identifies a process uniquely: process ids are reused, also after a reboot. */
 export interface ProcessIdentity {
@@ -46,14 +47,14 @@ function startTime(pid: number): string | undefined {
 }
 
 function startTimeFromProc(pid: number): string | undefined {
-  const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const text = tryOrUndefined(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   // The second field is the program's name in parentheses, which may itself contain parentheses and spaces.
   const [state, ...fields] = text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? [];
   return state === undefined || state === 'Z' || state === 'X' ? undefined : fields[18];
 }
 
 function startTimeFromPs(pid: number): string | undefined {
-  const text = attempt(() => run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]))?.trim();
+  const text = tryOrUndefined(() => run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]))?.trim();
   const [, state, start] = /^(\S+)\s+(.+)$/.exec(text ?? '') ?? [];
   return state === undefined || state.startsWith('Z') ? undefined : start;
 }
@@ -61,8 +62,8 @@ function startTimeFromPs(pid: number): string | undefined {
 function bootId(): string {
   const text =
     process.platform === 'linux'
-      ? attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))
-      : attempt(() => run('sysctl', ['-n', 'kern.bootsessionuuid']));
+      ? tryOrUndefined(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))
+      : tryOrUndefined(() => run('sysctl', ['-n', 'kern.bootsessionuuid']));
   return text?.trim() ?? '';
 }
 
@@ -70,12 +71,4 @@ function run(program: string, args: readonly string[]): string {
   // The output of `ps` depends on locale and time zone, which may differ between processes.
   const env = { PATH: '/bin:/usr/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' };
   return execFileSync(program, args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'ignore'] });
-}
-
-function attempt(read: () => string): string | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { arrayOf } from '../../base/index.ts';
+import { arrayOf, tryOrUndefined, namesIn } from '../../base/index.ts';
 import { type ControlLink, openControlLink } from '../../control/index.ts';
-import { controlSocket, hostSockets, namesIn } from '../../setup/index.ts';
+import { controlSocket, hostSockets } from '../../setup/index.ts';
 import type { SessionOwner } from './session-owner.ts';
 
 /** The process that listens on a pod's socket, `RUNTIME/pods/ID.sock`: its control socket is in the same runtime directory. */
@@ -20,12 +20,8 @@ export function ownerOfPodSocket(path: string): SessionOwner {
 
 /** `NAME.sock` is a link to `ID.sock`. */
 function targetOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // There is no such file, so no owner will be found.
-    return path;
-  }
+  // There is no such file, so no owner will be found.
+  return tryOrUndefined(() => realpathSync(path)) ?? path;
 }
 
 async function hostOf(id: string, directory: string): Promise<ControlLink | undefined> {

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { tryOrUndefined } from '../../base/index.ts';
 import { type DataPaths, dataPathsFrom } from '../../setup/index.ts';
 import type { Environment } from '../../llm/index.ts';
 
@@ -72,11 +73,7 @@ function dashed(path: string): string {
 }
 
 function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
+  return tryOrUndefined(() => realpathSync(path)) ?? resolve(path);
 }
 
 /** Ignores empty variables and expands a leading tilde to the home directory, as those programs do. */

@@ -1,5 +1,5 @@
 import { THINKING_LEVELS } from '../../pod/index.ts';
-import { nearestMatch, PolypodError } from '../../base/index.ts';
+import { nearestMatch, PolypodError, withoutUndefined } from '../../base/index.ts';
 
 /** The command line of `polypod --mode rpc`: the options that hosts of pi and xcsh pass, and our own. */
 export interface RpcOptions {
@@ -228,7 +228,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
   if (rpcErrors !== undefined && rpcErrors !== 'echo')
     throw usage(`--rpc-errors cannot be "${rpcErrors}": the only value is echo`);
   return {
-    ...present({
+    ...withoutUndefined({
       backend: last('backend'),
       provider: last('provider'),
       model: last('model'),
@@ -332,11 +332,4 @@ function listIn(text: string | undefined): readonly string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-}
-
-function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  // Only undefined values were removed, which the compiler cannot check.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../base/index.ts';
+import { messageOf, tryOrUndefined, namesIn } from '../../base/index.ts';
 import { Layout, repairKit, sessionsIn } from '../../pod/sessions.ts';
 import { realFiles } from '../../store/index.ts';
 import type { Finding } from './finding.ts';
-import { type DataPaths, namesIn } from '../../setup/index.ts';
+import { type DataPaths } from '../../setup/index.ts';
 
 /** How long session files are read; `polypod log verify` checks the rest. */
 const MOST_MS = 10_000;
@@ -78,10 +78,6 @@ function sessionFiles(dataDirectory: string): readonly string[] {
 }
 
 function rowsIn(dataDirectory: string): readonly string[] {
-  try {
-    return sessionsIn(dataDirectory).map(({ file }) => file);
-  } catch {
-    // A damaged catalogue is a separate finding.
-    return [];
-  }
+  // A damaged catalogue is a separate finding.
+  return tryOrUndefined(() => sessionsIn(dataDirectory).map(({ file }) => file)) ?? [];
 }

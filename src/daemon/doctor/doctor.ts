@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { auditFiles, verifyAudit } from '../../audit/index.ts';
-import { CALL_MARK_VARIABLE, isSecretName, messageOf } from '../../base/index.ts';
+import { CALL_MARK_VARIABLE, isSecretName, messageOf, namesIn } from '../../base/index.ts';
 import { usableAccounts, type Environment } from '../../llm/index.ts';
 import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
@@ -11,7 +11,7 @@ import { checkBackends } from './check-backends.ts';
 import { checkGoogleCloud } from './check-google-cloud.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { checkWebSearch } from './check-web-search.ts';
-import { type Config, readConfig, DEFAULT_CONFIG, directoryNames } from '../../setup/config/index.ts';
+import { type Config, readConfig, DEFAULT_CONFIG } from '../../setup/config/index.ts';
 import { loadCommandSafety } from '../../setup/index.ts';
 import {
   diskFree,
@@ -155,7 +155,7 @@ async function sockets(dataPaths: DataPaths): Promise<readonly Finding[]> {
   const state = await probeSocket(path);
   const pods = join(dataPaths.runtimeDirectory, 'pods');
   const stale: string[] = [];
-  for (const name of directoryNames(pods)) {
+  for (const name of namesIn(pods)) {
     if (name.endsWith('.sock') && (await probeSocket(join(pods, name))) === 'stale') stale.push(name);
   }
   return [
@@ -187,7 +187,7 @@ async function sockets(dataPaths: DataPaths): Promise<readonly Finding[]> {
 
 function locks(dataPaths: DataPaths): readonly Finding[] {
   const { sessions } = new Layout(dataPaths.dataDirectory);
-  const files = directoryNames(sessions)
+  const files = namesIn(sessions)
     .filter((name) => name.endsWith('.jsonl.lock'))
     .map((name) => join(sessions, name.slice(0, -'.lock'.length)));
   const found = [daemonLock(dataPaths), ...files].map((file) => ({ file, lock: readLock(file) }));
@@ -261,7 +261,7 @@ async function catalogue(dataPaths: DataPaths): Promise<readonly Finding[]> {
     const rows = sessionsIn(dataPaths.dataDirectory);
     const badLines = await badCatalogueLines(dataPaths.dataDirectory);
     const listed = new Set(rows.map(({ id }) => layout.session(id)));
-    const files = directoryNames(layout.sessions).filter((name) => name.endsWith('.jsonl'));
+    const files = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
     const unlisted = files.filter((name) => !listed.has(join(layout.sessions, name)));
     const gone = rows.filter(
       ({ file }) => statSync(layout.path(file), { throwIfNoEntry: false }) === undefined,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../../base/index.ts';
 import { Layout } from '../../pod/sessions.ts';
 import { acquireLock } from '../../store/index.ts';
-import { directoryNames } from '../../setup/config/index.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
 
 const LOCK = '.lock';
@@ -13,7 +13,7 @@ const LOCK = '.lock';
  */
 export function sweepLocks({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): number {
   const { sessions } = new Layout(dataDirectory);
-  const files = directoryNames(sessions)
+  const files = namesIn(sessions)
     .filter((name) => name.endsWith(`.jsonl${LOCK}`))
     .map((name) => join(sessions, name.slice(0, -LOCK.length)));
   return files.filter((file) => !existsSync(file) && isReleased(file)).length;

@@ -1,13 +1,11 @@
 import { lstatSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { directoryNames } from '../../setup/config/index.ts';
+import { namesIn } from '../../base/index.ts';
 import { probeSocket } from './socket-state.ts';
 
 /** Removes stale sockets of a directory and the links to them; returns their number. */
 export async function sweepSockets(directory: string): Promise<number> {
-  const paths = directoryNames(directory).flatMap((name) =>
-    name.endsWith('.sock') ? [join(directory, name)] : [],
-  );
+  const paths = namesIn(directory).flatMap((name) => (name.endsWith('.sock') ? [join(directory, name)] : []));
   let swept = 0;
   // In parallel: a killed daemon leaves one socket per named pod, and the next start waits for this.
   for (let from = 0; from < paths.length; from += AT_ONCE) {

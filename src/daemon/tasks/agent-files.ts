@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
+import { shape, systemCodeOf, tryParse, namesIn } from '../../base/index.ts';
 import { type DataPaths, tasksDirectory } from '../../setup/paths/index.ts';
 import { AGENT_NAME } from '../../setup/config/index.ts';
 
@@ -87,15 +87,10 @@ export function recordFile(dataPaths: DataDirectory, name: string): string {
 
 /** The names of the JSON files of a directory, without the extension. */
 export function jsonNamesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory)
-      .filter((file) => file.endsWith('.json'))
-      .map((file) => file.slice(0, -'.json'.length))
-      .toSorted();
-  } catch {
-    // The directory does not exist yet.
-    return [];
-  }
+  return namesIn(directory)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length))
+    .toSorted();
 }
 
 export function readIfThere(file: string): string | undefined {

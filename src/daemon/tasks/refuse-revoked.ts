@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { arrayOf, parseObject, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, parseObject, objectOf, stringOf, tryOrUndefined } from '../../base/index.ts';
 import type { Overrides } from '../../pod/index.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
@@ -23,9 +23,5 @@ export function refuseRevoked(
 
 /** Reads only the needed fields; an unreadable key is reported where keys are used. */
 function recordsIn(file: string): readonly Record<string, unknown>[] {
-  try {
-    return arrayOf(parseObject(readFileSync(file, 'utf8'))?.keys).map(objectOf);
-  } catch {
-    return [];
-  }
+  return tryOrUndefined(() => arrayOf(parseObject(readFileSync(file, 'utf8'))?.keys).map(objectOf)) ?? [];
 }

@@ -90,14 +90,18 @@ function limitsOf(stated: NonNullable<RawTasks['limits']>): NonNullable<TasksLis
   const { requests_per_minute: perMinute, burst, request_timeout: requestMs } = stated;
   const { unauthenticated_per_minute: unauthenticated, handshakes_per_minute: handshakes } = stated;
   return {
-    ...given({ pending: stated.pending, streams: stated.streams, delegations: stated.delegations }),
+    ...withoutUndefined({
+      pending: stated.pending,
+      streams: stated.streams,
+      delegations: stated.delegations,
+    }),
     ...(perMinute !== undefined && {
       rate: { perMinute, burst: burst ?? Math.max(1, Math.round(perMinute / 6)) },
     }),
     ...(unauthenticated !== undefined && {
       unauthenticated: { perMinute: unauthenticated, burst: Math.max(1, Math.round(unauthenticated / 3)) },
     }),
-    http: given({
+    http: withoutUndefined({
       handshakes: handshakes === undefined ? undefined : { perMinute: handshakes, burst: handshakes },
       connections: stated.connections,
       connectionsPerAddress: stated.connections_per_address,
@@ -105,15 +109,7 @@ function limitsOf(stated: NonNullable<RawTasks['limits']>): NonNullable<TasksLis
       headersMs: stated.headers_timeout,
       requestMs,
     }),
-    webSocket: given({ messageMs: requestMs }),
-  };
-}
-
-/** Removes the keys without a value. */
-function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is undefined was left out
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
+    webSocket: withoutUndefined({ messageMs: requestMs }),
   };
 }
 

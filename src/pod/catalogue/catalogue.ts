@@ -107,7 +107,7 @@ export class Catalogue {
 
   /**
    * Takes effect immediately. All changes of one event loop turn are written together; those that are not `urgent` wait up to
-   * 50 ms for others.
+   * 250 ms for others.
    */
   put(row: Row, urgent = true): void {
     this.#change({ id: row.id, row, copied: false }, urgent);
@@ -321,7 +321,7 @@ function birthOf({ createdAt, id }: Row): ListCursor {
   return { updatedAt: createdAt, id };
 }
 
-const WRITE_WITHIN_MS = 50;
+const WRITE_WITHIN_MS = 250;
 const REMOVAL_MS = 300;
 /** Not reported: the file to write to no longer exists. */
 const REMOVED = new PolypodError('not-found', 'the catalogue was removed while it was being closed');

@@ -1,10 +1,10 @@
 import { ellipsize, truncateText, stringOf, withoutUndefined } from '../../base/index.ts';
 import { type Item, contentText } from '../../llm/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
-import type { Row, TaskRow } from '../catalogue/index.ts';
+import type { Row } from '../catalogue/index.ts';
 import { approvalRows } from './approval-rows.ts';
 import type { Header, ModelChoice } from '../session/index.ts';
-import { MOST_TASKS, type TaskIndex, type TaskView } from '../view/task-book.ts';
+import { MOST_TASKS, type TaskIndex } from '../view/task-book.ts';
 import type { PodView } from '../view/view.ts';
 
 export interface ListedSessions {
@@ -63,44 +63,42 @@ export function rowOf(
 
 /** A task's time is when its status was first listed. A pod that was opened at a checkpoint does not load earlier tasks. */
 function tasksOf(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
-  const { tasks: index, state } = view;
+  const { tasks: index } = view;
+  const changed = index.takeChanged();
   const listed = LISTED_TASKS.get(index);
-  // Most events change no task.
-  if (listed?.version === index.version && listed.state === state && listed.tasks === before?.tasks)
-    return listed.tasks;
-  const tasks = listTasks(view, before, now);
-  LISTED_TASKS.set(index, { version: index.version, state, tasks });
+  const isWaiting = view.state === 'waiting';
+  const isCurrent = listed?.isWaiting === isWaiting && listed.tasks === before?.tasks;
+  // Most events change no task, and others only one of a hundred.
+  if (isCurrent && changed.size === 0) return listed.tasks;
+  const tasks = isCurrent
+    ? withChanged(listed.tasks, changed, view, now)
+    : withChanged(before?.tasks ?? [], index.ids(), view, now);
+  LISTED_TASKS.set(index, { isWaiting, tasks });
   return tasks;
 }
 
 /** The last result for each index of tasks. */
-const LISTED_TASKS = new WeakMap<
-  TaskIndex,
-  { readonly version: number; readonly state: PodView['state']; readonly tasks: Row['tasks'] }
->();
+const LISTED_TASKS = new WeakMap<TaskIndex, { readonly isWaiting: boolean; readonly tasks: Row['tasks'] }>();
 
-function listTasks(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
-  const known = new Map(before?.tasks.map((task) => [task.taskId, task]));
-  const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
-  const later = view.tasks.all().map(([taskId, task]) => {
-    const last = known.get(taskId);
-    // Most tasks have not changed since the last event.
-    if (last !== undefined && LISTED.get(task) === last) return last;
-    if (
-      last !== undefined &&
-      last.runId === task.runId &&
-      isKnownFailure(last.status, task.status, view.state)
-    )
-      return last;
-    const row = { ...last, taskId, ...task, at: last?.status === task.status ? last.at : now };
-    LISTED.set(task, row);
-    return row;
-  });
-  return [...earlier, ...later].slice(-MOST_TASKS);
+/** The list after tasks were added or changed. New tasks come last. */
+function withChanged(
+  listed: Row['tasks'],
+  taskIds: Iterable<string>,
+  { tasks: index, state }: PodView,
+  now: string,
+): Row['tasks'] {
+  const tasks = [...listed];
+  for (const taskId of taskIds) {
+    const task = index.get(taskId);
+    if (task === undefined) continue;
+    const at = tasks.findLastIndex((one) => one.taskId === taskId);
+    const last = tasks[at];
+    if (last === undefined) tasks.push({ taskId, ...task, at: now });
+    else if (last.runId !== task.runId || !isKnownFailure(last.status, task.status, state))
+      tasks[at] = { ...last, ...task, at: last.status === task.status ? last.at : now };
+  }
+  return tasks.slice(-MOST_TASKS);
 }
-
-/** The entry of each task in its row, so that it is not built again with every event. */
-const LISTED = new WeakMap<TaskView, TaskRow>();
 
 /** The start and end times are when the change was first listed. */
 function lastRunOf(

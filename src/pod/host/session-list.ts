@@ -76,7 +76,7 @@ export class SessionList {
   update(pod: LivePod, by: PodFact['type']): Change {
     const { id, header, view, totals, model } = pod;
     const before = this.#catalogue.get(id);
-    const file = this.#source.layout.named(pod.file);
+    const file = before?.file ?? this.#source.layout.named(pod.file);
     const now = this.#source.now().toISOString();
     // Naming, archiving and configuring a session is no activity in it.
     const updatedAt = by === 'settings' || by === 'title' ? before?.updatedAt : undefined;

@@ -101,7 +101,7 @@ async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
     const tree = await readAll();
     return { tree, isWhole: true, lock, log: opened, whole: async () => tree, release };
   }
-  const reader = new TailReader(header, source, 'checkpoint');
+  const reader = new TailReader(header, source);
   for (let to = end; to > start; ) {
     const lines = await readTail(files, file, LINES_AT_ONCE, { from: start, to });
     const texts = lines.flatMap((line) => ('text' in line ? [line.text] : []));

@@ -281,7 +281,7 @@ export class LivePod {
       !this.#shell.active &&
       this.#background.running().length === 0 &&
       this.#journal.feed.watchers === 0 &&
-      this.view.waiting('prompt').length === 0 &&
+      this.view.nextQueued('prompt') === undefined &&
       this.view.approvals.pending().every(({ deadline }) => deadline === undefined)
     );
   }

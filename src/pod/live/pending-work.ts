@@ -39,13 +39,12 @@ export class PendingWork {
   /** Starts the next queued prompt, if there is a free slot. */
   startPrompt(): void {
     const { view, setup, runner, takeSlot, refuseStart } = this.#parts;
-    const [next] = view.waiting('prompt');
+    const next = view.nextQueued('prompt');
     if (next === undefined || !this.#isIdle()) return;
     const { content, queueId, overrides } = next;
     setup.prepare(overrides).then(
       (ready) => {
-        const [still] = view.waiting('prompt');
-        if (still?.queueId !== queueId || !this.#isIdle()) return;
+        if (view.nextQueued('prompt')?.queueId !== queueId || !this.#isIdle()) return;
         const refused = refuseStart(overrides);
         if (refused !== undefined) {
           this.#refuse(queueId, refused);

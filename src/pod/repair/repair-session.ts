@@ -1,6 +1,6 @@
 import { chmodSync, constants, copyFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { PolypodError, systemCodeOf } from '../../base/index.ts';
+import { PolypodError, systemCodeOf, tryOrUndefined } from '../../base/index.ts';
 import { acquireLock, fileFailure, readLock, realFiles, sealRecords } from '../../store/index.ts';
 import {
   encodeEntry,
@@ -204,7 +204,7 @@ async function write(
     realFiles.rename(draft, file);
     await realFiles.syncDirectory(dirname(file));
   } catch (error) {
-    attempt(() => realFiles.unlink(draft));
+    tryOrUndefined(() => realFiles.unlink(draft));
     throw fileFailure(file, 'repair', error);
   }
 }
@@ -238,12 +238,4 @@ function freeName(name: string): string {
 /** Formatted as 20261116T081500Z. */
 function stamp(at: Date): string {
   return at.toISOString().replaceAll(/[-:]|\.\d+/g, '');
-}
-
-function attempt(action: () => void): void {
-  try {
-    action();
-  } catch {
-    // It may be missing, and the next repair overwrites it.
-  }
 }

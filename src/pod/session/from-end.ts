@@ -1,7 +1,7 @@
 import type { Entry, Header } from './entry.ts';
 import { CHECKPOINT } from './facts.ts';
 import { parseLine } from './parse.ts';
-import { type LineProblem, SessionTree, type Source } from './tree.ts';
+import { SessionTree, type Source } from './tree.ts';
 import { readable } from './version.ts';
 
 /** The part of a session that was read from its end. */
@@ -9,54 +9,32 @@ export interface Tail {
   /** Enough for the conversation at the leaf. Earlier entries are missing unless `whole`. */
   readonly tree: SessionTree;
   readonly whole: boolean;
-  /** Lines are numbered from the end; the last one is 1. */
-  readonly problems: readonly LineProblem[];
 }
 
 /**
- * How far back to read. `checkpoint`: until the messages, the settings and the pod's own facts are known; without a checkpoint
- * that is the whole file. `compaction`: until the messages are known.
+ * Reads the lines of a session newest first, and only as many as the conversation at the leaf needs: until the messages, the
+ * settings and the pod's own facts are known. Without a checkpoint that is the whole file.
  */
-export type Bound = 'checkpoint' | 'compaction';
-
-/** Reads lines newest first, and only as many as the conversation at the leaf needs. */
-export function contextFromEnd(
-  linesBackwards: Iterable<string>,
-  header: Header,
-  source: Source,
-  bound: Bound = 'checkpoint',
-): Tail {
-  const reader = new TailReader(header, source, bound);
-  for (const line of linesBackwards) if (!reader.take(line)) break;
-  return reader.end();
-}
-
-/** The same line by line, for a file that is read in pieces. */
 export class TailReader {
   readonly #header: Header;
   readonly #source: Source;
   /** Newest first. */
-  readonly #taken: { readonly entry: Entry; readonly line: number }[] = [];
-  readonly #problems: LineProblem[] = [];
-  #lines = 0;
+  readonly #taken: Entry[] = [];
   /** The next entry on the path to the root; undefined before the leaf is known. */
   #wanted: string | null | undefined;
   /** The oldest entry that the last compaction on the path kept. */
   #firstKept: string | undefined;
   #hasMessages = false;
-  #hasSettings: boolean;
+  #hasSettings = false;
 
-  constructor(header: Header, source: Source, bound: Bound) {
+  constructor(header: Header, source: Source) {
     this.#header = readable(header);
     this.#source = source;
-    this.#hasSettings = bound === 'compaction';
   }
 
   /** Adds the line before the last one added. Returns false once no more lines are needed. */
   take(text: string): boolean {
-    this.#lines += 1;
     const line = parseLine(text);
-    if (line.kind === 'bad') this.#problems.push({ line: this.#lines, reason: line.reason });
     if (line.kind === 'entry') this.#take(line.entry);
     return !this.#isEnough;
   }
@@ -64,15 +42,8 @@ export class TailReader {
   /** The tree of all lines that were added. */
   end(): Tail {
     const tree = new SessionTree(this.#header, this.#source);
-    const whole = !this.#isEnough;
-    const problems = [...this.#problems];
-    for (const { entry, line } of this.#taken.toReversed()) {
-      const reason = tree.objection(entry);
-      // In a part of a file, parents are missing because they have not been read.
-      if (reason !== undefined && whole) problems.push({ line, reason });
-      tree.add(entry);
-    }
-    return { tree, whole, problems };
+    for (const entry of this.#taken.toReversed()) tree.add(entry);
+    return { tree, whole: !this.#isEnough };
   }
 
   get #isEnough(): boolean {
@@ -80,7 +51,7 @@ export class TailReader {
   }
 
   #take(entry: Entry): void {
-    this.#taken.push({ entry, line: this.#lines });
+    this.#taken.push(entry);
     if (this.#wanted !== undefined && this.#wanted !== entry.id) return;
     this.#wanted = entry.parentId;
     if (entry.type === 'compaction') this.#firstKept ??= entry.firstKeptEntryId;

@@ -40,7 +40,7 @@ export {
 } from './facts.ts';
 import * as field from './field.ts';
 export { field };
-export { contextFromEnd, TailReader } from './from-end.ts';
+export { TailReader } from './from-end.ts';
 export {
   type AnswerDetails,
   answerMessage,
@@ -48,12 +48,10 @@ export {
   fileStopReason,
   inputMessage,
   itemsOf,
-  messagesOf,
   resultMessage,
 } from './messages.ts';
-export { parseEntry, parseLine } from './parse.ts';
+export { parseLine } from './parse.ts';
 export { SessionTree, type Source } from './tree.ts';
 export { shellItem, shellMessage } from './shell-message.ts';
-export { upgradeLines } from './upgrade.ts';
 export { spentOn } from './usage.ts';
 export { isReadable, readable } from './version.ts';

@@ -80,29 +80,6 @@ export function resultMessage(
   return withNotes(message, noteFor(item, plainItems(message)));
 }
 
-/** Converts items to messages: adjacent items of the model become one answer. */
-export function messagesOf(items: readonly Item[], answer: AnswerDetails): readonly AgentMessage[] {
-  const messages: AgentMessage[] = [];
-  const names = new Map<string, string>();
-  let open: Item[] = [];
-  const close = () => {
-    if (open.length > 0) messages.push(answerMessage(open, answer));
-    open = [];
-  };
-  for (const item of items) {
-    if (item.type === 'tool-call') names.set(item.callId, item.name);
-    if (item.type === 'tool-result') {
-      close();
-      messages.push(resultMessage(item, names.get(item.callId) ?? '', answer.timestamp));
-    } else if (item.type === 'message' && item.role !== 'assistant') {
-      close();
-      messages.push(inputMessage(item, answer.timestamp));
-    } else open.push(item);
-  }
-  close();
-  return messages;
-}
-
 /**
  * The stop reason of an answer. Other programs omit `error` and `aborted` answers from requests. An answer whose calls have
  * results must stay, or the results would have no call.

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, numberOf, tryParse } from '../../base/index.ts';
+import { isObject, type JsonObject, numberOf, tryParse, withoutUndefined } from '../../base/index.ts';
 import type { AgentMessage } from './agent-message.ts';
 import type { Body, Entry, Header } from './entry.ts';
 
@@ -20,12 +20,6 @@ export function parseLine(text: string): Line {
   if (typeof value.id !== 'string' || value.id === '') return bad('no id');
   if (value.type === 'session') return { kind: 'header', header: headerOf(value, value.id) };
   return { kind: 'entry', entry: entryOf(value, value.type, value.id, text) };
-}
-
-/** The entry in a line, or undefined. */
-export function parseEntry(text: string): Entry | undefined {
-  const line = parseLine(text);
-  return line.kind === 'entry' ? line.entry : undefined;
 }
 
 function bad(reason: string): Line {
@@ -76,17 +70,17 @@ function bodyOf(value: JsonObject): Body | undefined {
     case 'branch_summary': {
       const { fromId } = value;
       if (typeof fromId !== 'string' || typeof summary !== 'string') return undefined;
-      return { type: 'branch_summary', fromId, summary, ...given({ details }) };
+      return { type: 'branch_summary', fromId, summary, ...withoutUndefined({ details }) };
     }
     case 'custom_message': {
       const { content, display } = value;
       if (typeof customType !== 'string' || !(typeof content === 'string' || Array.isArray(content))) return;
       if (typeof display !== 'boolean') return undefined;
-      return { type: 'custom_message', customType, content, display, ...given({ details }) };
+      return { type: 'custom_message', customType, content, display, ...withoutUndefined({ details }) };
     }
     case 'custom':
       if (typeof customType !== 'string') return undefined;
-      return { type: 'custom', customType, ...given({ data: value.data }) };
+      return { type: 'custom', customType, ...withoutUndefined({ data: value.data }) };
     case 'label': {
       const { targetId, label } = value;
       if (typeof targetId !== 'string') return undefined;
@@ -130,7 +124,7 @@ function compactionOf(value: JsonObject): Body | undefined {
     ...(typeof shortSummary === 'string' ? { shortSummary } : {}),
     firstKeptEntryId,
     tokensBefore: tokensBefore ?? 0,
-    ...given({ details }),
+    ...withoutUndefined({ details }),
   };
 }
 
@@ -151,13 +145,6 @@ const KEYS: Readonly<Record<Body['type'], ReadonlySet<string>>> = {
 function extrasOf(value: JsonObject, known: ReadonlySet<string>): { readonly extras?: JsonObject } {
   const others = Object.entries(value).filter(([key]) => !known.has(key));
   return others.length === 0 ? {} : { extras: Object.fromEntries(others) };
-}
-
-/** Removes keys without a value. */
-function given<T extends JsonObject>(fields: T): Partial<T> {
-  const { ...kept } = fields;
-  for (const key in kept) if (kept[key] === undefined) delete kept[key];
-  return kept;
 }
 
 /**

@@ -1,28 +1,11 @@
 import { type JsonObject, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { Body, Entry, Header } from './entry.ts';
-import { parseLine } from './parse.ts';
-import { readable } from './version.ts';
-
-/**
- * A line, counted from 1, that was skipped or whose parent is missing: entries before it are then not part of its conversation.
- * The content is not repeated, because it may be private.
- */
-export interface LineProblem {
-  readonly line: number;
-  readonly reason: string;
-}
 
 /** The source of ids and times of new entries. */
 export interface Source {
   /** Any 8 hex digits; called again if the id is taken. */
   readonly newId: () => string;
   readonly now: () => Date;
-}
-
-/** A tree that was read, and the problems of skipped lines. */
-export interface ReadTree {
-  readonly tree: SessionTree;
-  readonly problems: readonly LineProblem[];
 }
 
 interface Node {
@@ -45,28 +28,6 @@ export class SessionTree {
     this.header = header;
     this.#source = source;
     for (const entry of entries) this.add(entry);
-  }
-
-  /** Reads a whole file. Throws if it is not a session file, or has a newer format: then it must not be changed. */
-  static read(lines: Iterable<string>, source: Source): ReadTree {
-    let tree: SessionTree | undefined;
-    const problems: LineProblem[] = [];
-    let number = 0;
-    for (const text of lines) {
-      number += 1;
-      const line = parseLine(text);
-      if (line.kind === 'blank') continue;
-      if (line.kind === 'bad') problems.push({ line: number, reason: line.reason });
-      else if (line.kind === 'entry') {
-        if (tree === undefined) throw notASession();
-        const reason = tree.objection(line.entry);
-        if (reason !== undefined) problems.push({ line: number, reason });
-        tree.add(line.entry);
-      } else if (tree === undefined) tree = new SessionTree(readable(line.header), source);
-      else problems.push({ line: number, reason: 'a second header' });
-    }
-    if (tree === undefined) throw notASession();
-    return { tree, problems };
   }
 
   /** The parent of the next entry; null before the first. */
@@ -111,16 +72,10 @@ export class SessionTree {
     const id = this.#freeId();
     const own = body.type === 'compaction' && body.firstKeptEntryId === '' ? { firstKeptEntryId: id } : {};
     const timestamp = this.#source.now().toISOString();
-    const header = { id, parentId: this.leafId, timestamp, ...withoutUndefined({ extras }) };
-    const entry: Entry = { ...body, ...own, ...header };
+    const position = { ...own, id, parentId: this.leafId, timestamp };
+    const entry: Entry = extras === undefined ? { ...body, ...position } : { ...body, ...position, extras };
     this.add(entry);
     return entry;
-  }
-
-  /** The problem of an entry if it were added now. */
-  objection({ id, parentId }: Entry): string | undefined {
-    if (this.#nodes.has(id)) return 'a duplicate id';
-    return parentId === null || this.#nodes.has(parentId) ? undefined : 'an unknown parent';
   }
 
   /** Adds an entry that has a position, and makes it the leaf. Returns false for a duplicate id: the first entry wins. */
@@ -176,7 +131,3 @@ export class SessionTree {
 }
 
 const MAX_ATTEMPTS = 1000;
-
-function notASession(): PolypodError {
-  return new PolypodError('bad-request', 'not a session file: it does not begin with a session header');
-}

@@ -5,7 +5,7 @@ import { FORMAT_VERSION, type Header } from './entry.ts';
 export function readable(header: Header): Header {
   if (isReadable(header)) return header;
   const { version } = header;
-  const next = version < 2 ? 'upgrade a copy of it' : 'update polypod';
+  const next = version < 2 ? 'open a copy of it in pi, which upgrades it' : 'update polypod';
   const found = `the session file has format ${version}, ${version < 2 ? 'older' : 'newer'} than this program reads`;
   throw new PolypodError('conflict', `${found}: ${next}; the file was not changed`);
 }

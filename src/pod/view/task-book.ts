@@ -18,14 +18,14 @@ export interface TaskView {
 /** The last tasks of a pod. */
 export class TaskIndex {
   readonly #tasks = new Map<string, TaskView>();
-  /** Changes with every change of a task. */
-  version = 0;
+  /** The tasks that changed since the last `takeChanged`. */
+  #changed = new Set<string>();
 
   /** A prompt was queued. */
   queue({ taskId, content, overrides }: Pick<Queued, 'taskId' | 'content' | 'overrides'>): void {
     if (taskId === undefined) return;
-    this.set(taskId, { status: 'pending', ...agentIn(overrides) });
-    this.describe(taskId, content);
+    const prompt = this.#tasks.get(taskId)?.prompt ?? shortPrompt(content);
+    this.set(taskId, { status: 'pending', prompt, ...agentIn(overrides) });
   }
 
   /** A run starts, or resumes after a pause. */
@@ -37,24 +37,37 @@ export class TaskIndex {
   describe(taskId: string | undefined, content: readonly Content[]): void {
     const task = this.#tasks.get(taskId ?? '');
     if (taskId === undefined || task === undefined || task.prompt !== undefined) return;
-    this.set(taskId, { ...task, prompt: truncateText(contentText(content), LONGEST_PROMPT) });
+    this.set(taskId, { prompt: shortPrompt(content), status: task.status });
   }
 
   deny(taskId: string | undefined): void {
     const task = this.#tasks.get(taskId ?? '');
-    if (taskId !== undefined && task !== undefined) this.set(taskId, { ...task, denied: true });
+    if (taskId !== undefined && task !== undefined) this.set(taskId, { status: task.status, denied: true });
   }
 
   /** Absent fields keep their values. */
   set(taskId: string, task: TaskView): void {
-    this.version += 1;
+    this.#changed.add(taskId);
     this.#tasks.set(taskId, { ...this.#tasks.get(taskId), ...task });
+    if (this.#tasks.size <= MOST_TASKS) return;
     const [oldest] = this.#tasks.keys();
-    if (this.#tasks.size > MOST_TASKS && oldest !== undefined) this.#tasks.delete(oldest);
+    if (oldest !== undefined) this.#tasks.delete(oldest);
   }
 
   get(taskId: string): TaskView | undefined {
     return this.#tasks.get(taskId);
+  }
+
+  /** The ids of the tasks that changed since the last call, for the one reader that lists them. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    if (changed.size > 0) this.#changed = new Set();
+    return changed;
+  }
+
+  /** All ids, the oldest first. */
+  ids(): Iterable<string> {
+    return this.#tasks.keys();
   }
 
   all(): readonly (readonly [string, TaskView])[] {
@@ -65,6 +78,10 @@ export class TaskIndex {
 function agentIn(overrides: RunPurpose['overrides']): Pick<TaskView, 'agent'> {
   const agent = overrides?.submitter?.agent;
   return agent === undefined ? {} : { agent };
+}
+
+function shortPrompt(content: readonly Content[]): string {
+  return truncateText(contentText(content), LONGEST_PROMPT);
 }
 
 export const MOST_TASKS = 100;

@@ -84,8 +84,8 @@ export class PodView {
     }));
   }
 
-  waiting(lane: Lane): readonly Queued[] {
-    return this.queue.filter((queued) => queued.lane === lane);
+  nextQueued(lane: Lane): Queued | undefined {
+    return this.queue.find((queued) => queued.lane === lane);
   }
 
   /** The first prompt is the title, until a model writes one. */

@@ -1,4 +1,4 @@
-import { arrayOf, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, objectOf, stringOf, tryOrUndefined } from '../../base/index.ts';
 import { BASE64, MEDIA_TYPE } from '../../pod/index.ts';
 import type { Content } from './encode/tool-call.ts';
 import { invalidParam } from './errors.ts';
@@ -57,11 +57,7 @@ function linkText(uri: string, name: string): string {
 
 function filePath(uri: string): string | undefined {
   if (!uri.startsWith('file://')) return undefined;
-  try {
-    return decodeURIComponent(new URL(uri).pathname);
-  } catch {
-    return undefined;
-  }
+  return tryOrUndefined(() => decodeURIComponent(new URL(uri).pathname));
 }
 
 function resourceText(resource: Readonly<Record<string, unknown>>, place: string): string {

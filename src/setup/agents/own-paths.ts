@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { namesIn } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import { hldSocketPath } from '../../protocols/index.ts';
 import { isInside, realPath } from '../../tools/index.ts';
@@ -102,14 +102,9 @@ function keyFiles(
 /** The runtime directories of all data directories. */
 function runtimeDirectoriesIn(base: string | undefined): readonly string[] {
   if (base === undefined || !isAbsolute(base)) return [];
-  try {
-    return readdirSync(base)
-      .filter((name) => /^polypod(?:-[\da-f]+)?$/.test(name))
-      .map((name) => join(base, name));
-  } catch {
-    // It does not exist, so there are no sockets in it.
-    return [];
-  }
+  return namesIn(base)
+    .filter((name) => /^polypod(?:-[\da-f]+)?$/.test(name))
+    .map((name) => join(base, name));
 }
 
 /** The entries that Polypod creates in any of its directories. */

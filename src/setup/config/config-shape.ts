@@ -1,6 +1,6 @@
 import { PERMISSION_MODES, SEARCH_PROVIDER_NAMES, SEARCH_PROVIDERS } from '../../tools/index.ts';
 import { BACKEND_NAME, DEADLINE_FALLBACKS } from '../../pod/index.ts';
-import { isObject, LOG_LEVELS, shape } from '../../base/index.ts';
+import { isObject, LOG_LEVELS, shape, tryOrUndefined } from '../../base/index.ts';
 import {
   httpUrl,
   GOOGLE_LOCATION,
@@ -239,9 +239,5 @@ export type RawBackend = shape.ValueOf<typeof backend>;
 export type RawAccount = shape.ValueOf<typeof account>;
 
 function isExpression(text: string): boolean {
-  try {
-    return new RegExp(text, 'u').source !== '';
-  } catch {
-    return false;
-  }
+  return tryOrUndefined(() => new RegExp(text, 'u').source !== '') ?? false;
 }

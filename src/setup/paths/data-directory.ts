@@ -1,5 +1,5 @@
 import { accessSync, chmodSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs';
-import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
+import { messageOf, PolypodError, systemCodeOf, tryOrUndefined } from '../../base/index.ts';
 import { acquireLock, type Lock, readLock } from '../../store/index.ts';
 import { daemonLock, type DataPaths } from './data-paths.ts';
 
@@ -47,10 +47,6 @@ export function lockDataDirectory(dataPaths: Pick<DataPaths, 'dataDirectory'>): 
 
 /** The free bytes for this user on the disk of a directory; undefined if unknown. */
 export function diskFree(directory: string): number | undefined {
-  try {
-    const { bavail, bsize } = statfsSync(directory);
-    return bavail * bsize;
-  } catch {
-    return undefined;
-  }
+  const stats = tryOrUndefined(() => statfsSync(directory));
+  return stats && stats.bavail * stats.bsize;
 }

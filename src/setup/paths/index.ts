@@ -15,7 +15,6 @@ export {
 export { existingDirectory } from './existing-directory.ts';
 export { fileVersion } from './file-version.ts';
 export { lockWithRetry } from './lock-with-retry.ts';
-export { namesIn } from './names-in.ts';
 export { makePrivateDirectory } from './private-directory.ts';
 export { refuseUnsafeFile } from './refuse-unsafe-file.ts';
 export { podSocketPathsFit, refuseLongSocketPath, SHORTER_PATH_HINT } from './socket-path-length.ts';

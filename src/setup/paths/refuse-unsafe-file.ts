@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, tryOrUndefined } from '../../base/index.ts';
 
 /**
  * Throws for a file that other users of this machine can change or replace, and for a secret one that they can read. A group
@@ -43,11 +43,7 @@ function refuseMode(what: string, real: string, { mode }: Stats, isSecret: boole
 }
 
 function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
+  return tryOrUndefined(() => realpathSync(path));
 }
 
 /** All parent directories up to the root. */

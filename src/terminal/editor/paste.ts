@@ -1,3 +1,4 @@
+import { tryOrUndefined } from '../../base/index.ts';
 import { type EditorState, type Folded, fold, insert, insertable } from './state.ts';
 
 /** Recognizes a pasted or dragged path: returns what to show for it, or undefined if it is just text. */
@@ -38,10 +39,8 @@ const WORDS = new RegExp(`^(?:(?:${WORD.source})(?: +|$))+$`);
 
 function unquotedPath(word: string): string {
   if (!word.startsWith('file://')) return word.replace(/\\(.)/g, '$1');
-  try {
-    return decodeURIComponent(word.slice('file://'.length).replace(/^localhost/, ''));
-  } catch {
-    // Not a well-formed URL, so it is plain text.
-    return word;
-  }
+  // Not a well-formed URL, so it is plain text.
+  return (
+    tryOrUndefined(() => decodeURIComponent(word.slice('file://'.length).replace(/^localhost/, ''))) ?? word
+  );
 }

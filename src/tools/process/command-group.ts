@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { tryOrUndefined } from '../../base/index.ts';
 import { programOnPath } from './on-path.ts';
 import { findProcess } from './process-list.ts';
 
@@ -150,12 +151,12 @@ function makeGroup(base: Base, { memory, processes }: GroupLimits): string {
       writeFileSync(join(group, isNew ? 'memory.max' : 'memory.limit_in_bytes'), String(memory));
       // With swap, the limit would only make the command slow.
       for (const swap of [isNew ? ['memory.swap.max', '0'] : ['memory.memsw.limit_in_bytes', String(memory)]])
-        attempt(() => writeFileSync(join(group, swap[0] ?? ''), swap[1] ?? ''));
+        tryOrUndefined(() => writeFileSync(join(group, swap[0] ?? ''), swap[1] ?? ''));
     }
     if (base.processes && processes !== undefined) writeFileSync(join(group, 'pids.max'), String(processes));
     return group;
   } catch (thrown) {
-    attempt(() => rmdirSync(group));
+    tryOrUndefined(() => rmdirSync(group));
     throw thrown;
   }
 }
@@ -164,7 +165,7 @@ function openGroup(bases: readonly Base[], limits: GroupLimits): CommandGroup {
   const groups: string[] = [];
   for (const base of bases) {
     // A command without one of its limits is better than no command.
-    const group = attempt(() => makeGroup(base, limits));
+    const group = tryOrUndefined(() => makeGroup(base, limits));
     if (group !== undefined) groups.push(group);
   }
   return {
@@ -189,14 +190,14 @@ const ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done 2>/dev/null;
 
 async function removeGroup(group: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    attempt(() => writeFileSync(join(group, 'cgroup.kill'), '1'));
+    tryOrUndefined(() => writeFileSync(join(group, 'cgroup.kill'), '1'));
     // The kernel lists a process of a hidden namespace as 0, and a signal to 0 would end our own process group.
     for (const pid of text(join(group, 'cgroup.procs'))
       .split('\n')
       .map(Number)
       .filter((one) => one > 0))
-      attempt(() => process.kill(pid, 'SIGKILL'));
-    attempt(() => rmdirSync(group));
+      tryOrUndefined(() => process.kill(pid, 'SIGKILL'));
+    tryOrUndefined(() => rmdirSync(group));
     if (!existsSync(group)) return;
     await sleep(LOOK_MS);
   }
@@ -209,11 +210,11 @@ async function removeGroup(group: string): Promise<void> {
 export function removeAbandonedGroups(): void {
   if (process.platform !== 'linux') return;
   for (const { directory } of [...cgroupV2Bases(), ...cgroupV1Bases()])
-    for (const name of attempt(() => readdirSync(directory)) ?? []) {
+    for (const name of tryOrUndefined(() => readdirSync(directory)) ?? []) {
       const [, pid, start] = GROUP_NAME.exec(name) ?? [];
       if (pid === undefined || findProcess(Number(pid))?.start === Number(start)) continue;
       // The kernel keeps a group that still has processes.
-      attempt(() => rmdirSync(join(directory, name)));
+      tryOrUndefined(() => rmdirSync(join(directory, name)));
     }
 }
 
@@ -235,15 +236,7 @@ function mounts(): readonly {
 }
 
 function text(file: string): string {
-  return attempt(() => readFileSync(file, 'utf8')) ?? '';
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
+  return tryOrUndefined(() => readFileSync(file, 'utf8')) ?? '';
 }
 
 const PREFIX = 'polypod-';

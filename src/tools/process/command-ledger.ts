@@ -1,6 +1,15 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, type JsonObject, numberOf, parseObject, objectOf, stringOf } from '../../base/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  numberOf,
+  parseObject,
+  objectOf,
+  stringOf,
+  tryOrUndefined,
+  namesIn,
+} from '../../base/index.ts';
 
 /** A command that was started and may still run. */
 export interface CommandRecord {
@@ -61,7 +70,7 @@ export class CommandLedger {
   }
 
   all(): readonly CommandRecord[] {
-    return listNames(this.#directory).flatMap((name) => {
+    return namesIn(this.#directory).flatMap((name) => {
       const record = name.endsWith('.json') ? parseRecord(readText(join(this.#directory, name))) : undefined;
       return record === undefined ? [] : [record];
     });
@@ -79,7 +88,7 @@ export class CommandLedger {
 
   /** Removes records kept for sessions that have not been opened since. */
   removeEndedBefore(time: number): void {
-    for (const name of listNames(this.#directory)) {
+    for (const name of namesIn(this.#directory)) {
       const file = join(this.#directory, name);
       const found = name.endsWith(ENDED) ? statSync(file, { throwIfNoEntry: false }) : undefined;
       if (found !== undefined && found.mtimeMs < time) rmSync(file, { force: true });
@@ -132,19 +141,6 @@ function parseTexts(list: unknown): readonly string[] {
 }
 
 function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    // It was closed meanwhile.
-    return '';
-  }
-}
-
-function listNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    // No command has run so far.
-    return [];
-  }
+  // It was closed meanwhile.
+  return tryOrUndefined(() => readFileSync(file, 'utf8')) ?? '';
 }

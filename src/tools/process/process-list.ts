@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { tryOrUndefined } from '../../base/index.ts';
 
 /** A process that has not ended. */
 export interface RunningProcess {
@@ -62,7 +63,7 @@ export function findProcess(pid: number, proc = '/proc'): RunningProcess | undef
 }
 
 function liveThread(directory: string): number | undefined {
-  const threads = ifAccessible(() => readdirSync(directory)) ?? [];
+  const threads = tryOrUndefined(() => readdirSync(directory)) ?? [];
   return threads.map(Number).find((thread) => {
     const { state, flags } = statFields(`${directory}/${thread}/stat`) ?? { state: 'X', flags: 0 };
     return state !== 'Z' && state !== 'X' && (flags & PF_EXITING) === 0;
@@ -73,7 +74,7 @@ function liveThread(directory: string): number | undefined {
 const PF_EXITING = 0x4;
 
 function statFields(path: string) {
-  const text = ifAccessible(() => readFileSync(path, 'latin1'));
+  const text = tryOrUndefined(() => readFileSync(path, 'latin1'));
   if (text === undefined) return undefined;
   // The name in parentheses may contain anything.
   const [state, parent, group, session, ...more] = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -103,34 +104,25 @@ export async function listPs(): Promise<readonly RunningProcess[]> {
 
 /** Returns whether the process was started with this text in its environment. Linux only. */
 export function hasInEnvironment(process: RunningProcess, text: string): boolean {
-  return ifAccessible(() => readFileSync(`${directoryOf(process)}/environ`))?.includes(text) ?? false;
+  return tryOrUndefined(() => readFileSync(`${directoryOf(process)}/environ`))?.includes(text) ?? false;
 }
 
 /** Returns whether the process has a file open with one of these in its path, even if deleted. Linux only. */
 export function hasOpen(process: RunningProcess, parts: readonly string[]): boolean {
   const directory = `${directoryOf(process)}/fd`;
-  const descriptors = ifAccessible(() => readdirSync(directory)) ?? [];
+  const descriptors = tryOrUndefined(() => readdirSync(directory)) ?? [];
   return descriptors.some((descriptor) => {
-    const path = ifAccessible(() => readlinkSync(`${directory}/${descriptor}`)) ?? '';
+    const path = tryOrUndefined(() => readlinkSync(`${directory}/${descriptor}`)) ?? '';
     return parts.some((part) => path.includes(part));
   });
 }
 
 /** Returns the command line of a process for display; empty if the system does not report it. */
 export function processCommandLine(process: RunningProcess): string {
-  const text = ifAccessible(() => readFileSync(`${directoryOf(process)}/cmdline`, 'utf8')) ?? '';
+  const text = tryOrUndefined(() => readFileSync(`${directoryOf(process)}/cmdline`, 'utf8')) ?? '';
   return text.replaceAll('\0', ' ').trim();
 }
 
 function directoryOf({ pid, thread }: RunningProcess): string {
   return thread === undefined ? `/proc/${pid}` : `/proc/${pid}/task/${thread}`;
-}
-
-/** Processes end while they are examined, and those of other users are not accessible. */
-function ifAccessible<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../../base/index.ts';
 import { isSecret } from '../policy/secret-files.ts';
 import { coverMount } from './cover.ts';
 import type { Mount } from './mount.ts';
@@ -19,7 +19,7 @@ const PRIVATE =
 export function homeSecretMounts(home: string, allowed: readonly string[]): readonly Mount[] {
   const candidates = PRIVATE.split(' ').map((name) => join(home, name));
   const named = ['', '.config', '.docker', '.local/share'].flatMap((directory) =>
-    listNames(join(home, directory)).map((name) => join(home, directory, name)),
+    namesIn(join(home, directory)).map((name) => join(home, directory, name)),
   );
   const secrets = [...candidates, ...named.filter((path) => isSecret(path) && !isEditable(path))];
   return [...new Set(secrets)]
@@ -33,12 +33,4 @@ export function homeSecretMounts(home: string, allowed: readonly string[]): read
  */
 function isEditable(path: string): boolean {
   return path.endsWith('/.envrc');
-}
-
-function listNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

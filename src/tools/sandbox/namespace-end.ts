@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { numberOf, parseObject } from '../../base/index.ts';
+import { numberOf, parseObject, tryOrUndefined } from '../../base/index.ts';
 
 /**
  * Waits until every process of a sandbox has ended. bubblewrap exits with the command, a moment before the
@@ -18,23 +18,15 @@ export async function waitForNamespaceEnd(status: number): Promise<void> {
 
 /** As written by bubblewrap to its --info-fd. */
 function firstProcess(status: number): number | undefined {
-  try {
-    const text = readFileSync(`/proc/self/fd/${status}`, 'utf8');
-    return numberOf(parseObject(text)?.['child-pid']);
-  } catch {
-    return undefined;
-  }
+  const text = tryOrUndefined(() => readFileSync(`/proc/self/fd/${status}`, 'utf8')) ?? '';
+  return numberOf(parseObject(text)?.['child-pid']);
 }
 
 function isRunning(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const state = stat.slice(stat.lastIndexOf(')') + 2)[0] ?? '';
-    // The pid may belong to another program by now.
-    return stat.includes('(bwrap)') && !'ZXx'.includes(state);
-  } catch {
-    return false;
-  }
+  const stat = tryOrUndefined(() => readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? '';
+  const state = stat.slice(stat.lastIndexOf(')') + 2)[0] ?? '';
+  // The pid may belong to another program by now.
+  return stat.includes('(bwrap)') && !'ZXx'.includes(state);
 }
 
 function kill(pid: number): void {

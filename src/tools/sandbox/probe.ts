@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { closeSync } from 'node:fs';
-import { explainStartFailure, PolypodError } from '../../base/index.ts';
+import { explainStartFailure, PolypodError, tryOrUndefined } from '../../base/index.ts';
 import type { Sandbox, SandboxedCommand } from '../tool.ts';
 
 /** What a probe found missing; empty if the sandbox holds. */
@@ -78,13 +78,9 @@ function scriptFor({ socket, port, namespaces }: Canaries): string {
 }
 
 function ownNamespaces(): readonly string[] {
-  return ['pid', 'net', 'ipc', 'uts', 'mnt', 'user'].flatMap((name) => {
-    try {
-      return [readlinkSync(`/proc/self/ns/${name}`)];
-    } catch {
-      return [];
-    }
-  });
+  return ['pid', 'net', 'ipc', 'uts', 'mnt', 'user'].flatMap(
+    (name) => tryOrUndefined(() => readlinkSync(`/proc/self/ns/${name}`)) ?? [],
+  );
 }
 
 async function output(

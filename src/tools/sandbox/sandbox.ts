@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { messageOf, PolypodError, unreadablePathNote } from '../../base/index.ts';
+import { messageOf, PolypodError, unreadablePathNote, tryOrUndefined } from '../../base/index.ts';
 import { programOnPath } from '../process/on-path.ts';
 import type { PermissionMode } from '../policy/permission-mode.ts';
 import { isInside } from '../policy/scope.ts';
@@ -337,11 +337,7 @@ function realDirectory(directory: string): string {
 }
 
 function realOr(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return tryOrUndefined(() => realpathSync(path)) ?? path;
 }
 
 /** Removes paths that are inside another one. */
@@ -357,13 +353,10 @@ function outer(mounts: readonly Mount[]): readonly Mount[] {
 
 /** Returns mounts for a readable path, if it exists. */
 function readOnlyMounts(path: string): readonly Mount[] {
-  try {
-    const real = realpathSync(path);
-    const mount: Mount = { type: 'read-only', target: real };
-    return real === path ? [mount] : [mount, { type: 'read-only', target: path, source: real }];
-  } catch {
-    return [];
-  }
+  const real = tryOrUndefined(() => realpathSync(path));
+  if (real === undefined) return [];
+  const mount: Mount = { type: 'read-only', target: real };
+  return real === path ? [mount] : [mount, { type: 'read-only', target: path, source: real }];
 }
 
 /** Returns mounts for the directory in which a command starts: at least readable, and also by its linked name. */

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../../base/index.ts';
 import type { Mount } from './mount.ts';
 
 /** Returns what every program needs of the system, read-only: programs, libraries and the public parts of /etc. */
@@ -34,7 +35,7 @@ const ETC =
 function etcEntries(): readonly string[] {
   const named = ETC.split(' ').map((name) => join('/etc', name));
   // Debian stores the configuration that Java needs to start there.
-  const java = listNames('/etc').filter((name) => /^java(?:-|$)/.test(name));
+  const java = namesIn('/etc').filter((name) => /^java(?:-|$)/.test(name));
   return [...named, ...java.map((name) => join('/etc', name))];
 }
 
@@ -55,12 +56,4 @@ function linkOrDirectory(path: string): readonly Mount[] {
   if (stats === undefined) return [];
   if (stats.isSymbolicLink()) return [{ type: 'link', target: path, to: readlinkSync(path) }];
   return [{ type: 'read-only', target: path }];
-}
-
-function listNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { tryOrUndefined, namesIn } from '../../base/index.ts';
 import { isInside } from '../policy/scope.ts';
 import { isSecret } from '../policy/secret-files.ts';
 import type { Mount } from './mount.ts';
@@ -94,7 +95,7 @@ function mayShow(path: string, { home, hidden }: ToolchainOptions): boolean {
 
 /** Credential files next to a tool's programs: `~/.cargo/credentials.toml`, an `.npmrc`. */
 function credentialsIn(directory: string): readonly string[] {
-  return listNames(directory)
+  return namesIn(directory)
     .map((name) => join(directory, name))
     .filter((path) => isSecret(path) || /^(?:credentials|auth|token)\b/i.test(basename(path)))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
@@ -102,29 +103,14 @@ function credentialsIn(directory: string): readonly string[] {
 
 /** Returns the real locations of a directory's linked programs. */
 function linkTargets(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isSymbolicLink())
-      .flatMap(({ name }) => withRealPath(join(directory, name)).slice(1));
-  } catch {
-    return [];
-  }
+  const entries = tryOrUndefined(() => readdirSync(directory, { withFileTypes: true })) ?? [];
+  return entries
+    .filter((entry) => entry.isSymbolicLink())
+    .flatMap(({ name }) => withRealPath(join(directory, name)).slice(1));
 }
 
 /** Returns the path, and its target if it is a link; nothing if it leads nowhere. */
 function withRealPath(path: string): readonly string[] {
-  try {
-    const real = realpathSync(path);
-    return real === path ? [path] : [path, real];
-  } catch {
-    return [];
-  }
-}
-
-function listNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
+  const real = tryOrUndefined(() => realpathSync(path));
+  return real === undefined ? [] : [...new Set([path, real])];
 }

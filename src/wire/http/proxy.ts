@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, tryOrUndefined } from '../../base/index.ts';
 import { isLoopbackUrl } from './loopback-url.ts';
 
 /** The proxies that the environment names, and the hosts that are reached without one. */
@@ -116,9 +116,5 @@ export function proxySecrets(env: Readonly<Record<string, string | undefined>>):
 }
 
 function decodedOrSame(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return tryOrUndefined(() => decodeURIComponent(text)) ?? text;
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { type AgentCommand, CALL_MARK_VARIABLE } from '../../base/index.ts';
+import { type AgentCommand, CALL_MARK_VARIABLE, tryOrUndefined } from '../../base/index.ts';
 
 /** The process at the other end of a Unix socket. */
 export interface PeerProcess {
@@ -42,11 +42,12 @@ export function agentProcessReason(
 export function agentHasConnection(commands: readonly AgentCommand[]): boolean {
   const connected = connectedInodes();
   return processIds().some((pid) => {
-    const uid = attempt(() => Number(/^Uid:\s+(\d+)/m.exec(readText(`/proc/${pid}/status`))?.[1])) ?? 0;
+    const uid =
+      tryOrUndefined(() => Number(/^Uid:\s+(\d+)/m.exec(readText(`/proc/${pid}/status`))?.[1])) ?? 0;
     if (pid === process.pid || agentProcessReason({ pid, uid }, commands) === undefined) return false;
     const targets = readThread(pid, (directory) =>
       readdirSync(`${directory}/fd`).map(
-        (name) => attempt(() => readlinkSync(`${directory}/fd/${name}`)) ?? '',
+        (name) => tryOrUndefined(() => readlinkSync(`${directory}/fd/${name}`)) ?? '',
       ),
     );
     // A process that cannot be examined may have one.
@@ -72,7 +73,7 @@ function connectedInodes(): ReadonlySet<string> {
 const CONNECTED = '03';
 
 function unixSockets(): readonly { readonly inode: string; readonly state: string }[] {
-  const [, ...lines] = (attempt(() => readText('/proc/self/net/unix')) ?? '').split('\n');
+  const [, ...lines] = (tryOrUndefined(() => readText('/proc/self/net/unix')) ?? '').split('\n');
   return lines.map((line) => {
     const [, , , , , state = '', inode = ''] = line.trim().split(/\s+/);
     return { inode, state };
@@ -88,7 +89,7 @@ interface Ancestor {
 function ancestry(pid: number): readonly Ancestor[] {
   const line: Ancestor[] = [];
   for (let current = pid; current > 1 && current !== process.pid && line.length < MAX_DEPTH; ) {
-    const stat = attempt(() => readText(`/proc/${current}/stat`));
+    const stat = tryOrUndefined(() => readText(`/proc/${current}/stat`));
     if (stat === undefined) break;
     const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     line.push({ pid: current, session: Number(session) });
@@ -115,31 +116,22 @@ function readThread<T>(
   pid: number | 'self',
   read: (directory: string) => readonly T[],
 ): readonly T[] | undefined {
-  const main = attempt(() => read(`/proc/${pid}`));
+  const main = tryOrUndefined(() => read(`/proc/${pid}`));
   if (main !== undefined && main.length > 0) return main;
-  const threads = attempt(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const threads = tryOrUndefined(() => readdirSync(`/proc/${pid}/task`)) ?? [];
   for (const thread of threads) {
-    const other = attempt(() => read(`/proc/${pid}/task/${thread}`));
+    const other = tryOrUndefined(() => read(`/proc/${pid}/task/${thread}`));
     if (other !== undefined && other.length > 0) return other;
   }
   return main;
 }
 
 function processIds(): readonly number[] {
-  return (attempt(() => readdirSync('/proc')) ?? []).map(Number).filter((pid) => pid > 1);
+  return (tryOrUndefined(() => readdirSync('/proc')) ?? []).map(Number).filter((pid) => pid > 1);
 }
 
 function readText(path: string): string {
   return readFileSync(path, 'latin1');
-}
-
-/** Processes end while they are examined, and some may not be examined. */
-function attempt<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
 }
 
 const MAX_DEPTH = 1_000;

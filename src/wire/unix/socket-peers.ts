@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
-import { agentCommands } from '../../base/index.ts';
+import { agentCommands, tryOrUndefined } from '../../base/index.ts';
 import { peerCredentials } from './peer-credentials.ts';
 import {
   agentHasConnection,
@@ -140,11 +140,7 @@ function fileDescriptor(endpoint: Socket | Server): number | undefined {
 function inodeFor(endpoint: Socket | Server): string | undefined {
   const descriptor = fileDescriptor(endpoint);
   if (descriptor === undefined) return undefined;
-  try {
-    return socketInode(readlinkSync(`/proc/self/fd/${descriptor}`));
-  } catch {
-    return undefined;
-  }
+  return tryOrUndefined(() => socketInode(readlinkSync(`/proc/self/fd/${descriptor}`)));
 }
 
 /** The peer check of this process, for all of its sockets. */

@@ -20,13 +20,12 @@ import {
   type Entry,
   ORPHANED_RESULT,
   parseLine,
-  SessionTree,
 } from '../../../src/pod/session/index.ts';
 import { realFiles } from '../../../src/store/index.ts';
 import { Providers } from './accepted.ts';
 import { type Damage, damagesOf, linesOf } from './damages.ts';
 import { type RealSession, realSessions } from './real-sessions.ts';
-import { counting } from '../session/samples.ts';
+import { counting, readTree } from '../session/samples.ts';
 
 /** Tests every n-th damaged byte; all bytes with POLYPOD_REPAIR=1. */
 const STEP = Number(process.env.POLYPOD_REPAIR ?? 701);
@@ -136,7 +135,7 @@ function entriesIn(bytes: Buffer): readonly Entry[] {
 
 async function historyProblems(bytes: Buffer): Promise<readonly string[]> {
   const lines = linesOf(bytes).map((line) => line.toString());
-  const { tree, problems } = SessionTree.read(lines, counting());
+  const { tree, problems } = readTree(lines, counting());
   const { view } = restore(tree);
   const { items } = conversation(tree);
   const open = openCallsIn(items);

@@ -12,7 +12,6 @@ import {
   field,
   isFact,
   MARK,
-  parseEntry,
   parseLine,
   QUEUED,
   RUN_END,
@@ -24,9 +23,8 @@ import {
   TODOS,
   TOOL_END,
   UNQUEUED,
-  upgradeLines,
 } from '../../../src/pod/session/index.ts';
-import { counting, HEADER, linesOf, messageItem, spaced } from './samples.ts';
+import { counting, HEADER, linesOf, messageItem, spaced, readTree, parseEntry } from './samples.ts';
 
 const USAGE =
   '{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}';
@@ -52,7 +50,7 @@ const XCSH = [
   '{"type":"message","id":"b0000009","parentId":"b0000008","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"bashExecution","command":"ls","output":"a","exitCode":0,"cancelled":false,"truncated":false,"timestamp":3}}',
 ];
 
-const read = (lines: readonly string[]) => SessionTree.read(lines, counting());
+const read = (lines: readonly string[]) => readTree(lines, counting());
 
 describe('files of other programs', () => {
   it('reads the smallest file', () => {
@@ -158,24 +156,7 @@ describe('lines', () => {
 
   it('of a newer format, or without ids, are rejected', () => {
     expect(() => read(['{"type":"session","version":4,"id":"x"}'])).toThrow('newer');
-    expect(() => read(['{"type":"session","id":"x"}'])).toThrow('upgrade a copy');
-  });
-
-  it('of version 1 can be upgraded', () => {
-    const old = [
-      '{"type":"session","id":"x","timestamp":"t","cwd":"/some/dir"}',
-      '{"type":"message","timestamp":"t1","message":{"role":"user","content":"old"}}',
-      '{"torn',
-      '{"type":"message","timestamp":"t2","message":{"role":"hookMessage","content":"kept"}}',
-      '{"type":"compaction","timestamp":"t3","summary":"S","firstKeptEntryIndex":2,"tokensBefore":5}',
-    ];
-    const { tree, problems } = read(upgradeLines(old, counting().newId));
-    expect(problems).toEqual([]);
-    expect(tree.header.version).toBe(3);
-    expect(conversation(tree)).toMatchObject({
-      entryIds: ['00000003', '00000002'],
-      items: [{}, messageItem('user', 'kept')],
-    });
+    expect(() => read(['{"type":"session","id":"x"}'])).toThrow('open a copy of it in pi');
   });
 
   it.each([

@@ -7,11 +7,10 @@ import {
   fileStopReason,
   inputMessage,
   itemsOf,
-  messagesOf,
   resultMessage,
   spentOn,
 } from '../../../src/pod/session/index.ts';
-import { ANSWER, anyItem, messageItem, spaced } from './samples.ts';
+import { ANSWER, anyItem, messageItem, spaced, messagesOf } from './samples.ts';
 
 /** As after the file was written and read. */
 function reread(message: AgentMessage): AgentMessage {

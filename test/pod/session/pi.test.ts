@@ -8,11 +8,10 @@ import {
   BRANCH,
   compactionBody,
   conversation,
-  messagesOf,
   RUN_START,
   SessionTree,
 } from '../../../src/pod/session/index.ts';
-import { ANSWER, counting, HEADER, linesOf, messageItem } from './samples.ts';
+import { ANSWER, counting, HEADER, linesOf, messageItem, readTree, messagesOf } from './samples.ts';
 
 const ITEMS: readonly Item[] = [
   {
@@ -51,7 +50,7 @@ describe('pi 0.73.1', () => {
   /** The file that pi wrote, as Polypod opens it. */
   function fromPi(pi: SessionManager): SessionTree {
     const lines = readFileSync(pi.getSessionFile() ?? '', 'utf8').split('\n');
-    const { tree, problems } = SessionTree.read(lines, counting());
+    const { tree, problems } = readTree(lines, counting());
     expect(problems).toEqual([]);
     return tree;
   }
@@ -132,7 +131,7 @@ describe('pi 0.73.1', () => {
     const answer = messagesOf([messageItem('assistant', 'yo')], ANSWER)[0];
     pi.appendMessage(answer as unknown as Parameters<SessionManager['appendMessage']>[0]);
     const lines = readFileSync(pi.getSessionFile() ?? '', 'utf8').split('\n');
-    const read = SessionTree.read(lines, counting());
+    const read = readTree(lines, counting());
     expect(read.problems.map(({ reason }) => reason)).toEqual(['a second header', 'a duplicate id']);
     expect(conversation(read.tree).items).toEqual([
       messageItem('user', 'hi'),

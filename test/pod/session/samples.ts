@@ -1,11 +1,18 @@
 import * as fc from 'fast-check';
 import type { Item, Seal } from '../../../src/llm/index.ts';
 import {
+  type AgentMessage,
   type AnswerDetails,
+  answerMessage,
   encodeEntry,
   encodeHeader,
+  type Entry,
   type Header,
-  type SessionTree,
+  inputMessage,
+  parseLine,
+  readable,
+  resultMessage,
+  SessionTree,
   type Source,
 } from '../../../src/pod/session/index.ts';
 
@@ -33,6 +40,57 @@ export function counting(from = 1): Source {
     newId: () => (next++).toString(16).padStart(8, '0'),
     now: () => new Date(1_767_225_600_000 + next * 1000),
   };
+}
+
+/** Reads all lines of a session file strictly: reports every line that the program would skip. */
+export function readTree(lines: Iterable<string>, source: Source) {
+  const problems: { readonly line: number; readonly reason: string }[] = [];
+  let tree: SessionTree | undefined;
+  for (const [at, text] of [...lines].entries()) {
+    const line = parseLine(text);
+    const report = (reason: string) => problems.push({ line: at + 1, reason });
+    if (line.kind === 'bad') report(line.reason);
+    else if (line.kind === 'header' && tree !== undefined) report('a second header');
+    else if (line.kind === 'header') tree = new SessionTree(readable(line.header), source);
+    else if (line.kind === 'entry') {
+      if (tree === undefined) break;
+      const { id, parentId } = line.entry;
+      if (tree.get(id) !== undefined) report('a duplicate id');
+      else if (parentId !== null && tree.get(parentId) === undefined) report('an unknown parent');
+      tree.add(line.entry);
+    }
+  }
+  if (tree === undefined) throw new Error('not a session file: it does not begin with a session header');
+  return { tree, problems };
+}
+
+/** The entry in a line, or undefined. */
+export function parseEntry(text: string): Entry | undefined {
+  const line = parseLine(text);
+  return line.kind === 'entry' ? line.entry : undefined;
+}
+
+/** Converts items to messages: adjacent items of the model become one answer. */
+export function messagesOf(items: readonly Item[], answer: AnswerDetails): readonly AgentMessage[] {
+  const messages: AgentMessage[] = [];
+  const names = new Map<string, string>();
+  let open: Item[] = [];
+  const close = () => {
+    if (open.length > 0) messages.push(answerMessage(open, answer));
+    open = [];
+  };
+  for (const item of items) {
+    if (item.type === 'tool-call') names.set(item.callId, item.name);
+    if (item.type === 'tool-result') {
+      close();
+      messages.push(resultMessage(item, names.get(item.callId) ?? '', answer.timestamp));
+    } else if (item.type === 'message' && item.role !== 'assistant') {
+      close();
+      messages.push(inputMessage(item, answer.timestamp));
+    } else open.push(item);
+  }
+  close();
+  return messages;
 }
 
 /** The lines of the session file. */

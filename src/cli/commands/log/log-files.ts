@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { PolypodError, withoutUndefined } from '../../../base/index.ts';
-import { findSession, type DataPaths, namesIn } from '../../../setup/index.ts';
+import { PolypodError, withoutUndefined, namesIn } from '../../../base/index.ts';
+import { findSession, type DataPaths } from '../../../setup/index.ts';
 import { Layout, type Row, sessionsIn } from '../../../pod/sessions.ts';
 
 /** A session file, or a segment of its feed. */

@@ -98,7 +98,7 @@ export class RunEvents {
     if (origin === 'continuation') return { customType: origin };
     if (origin === 'notice') return { customType: BACKGROUND_NOTICE };
     if (origin !== 'steer' && origin !== 'follow-up') return {};
-    const queued = this.#parts.view.waiting(origin)[0];
+    const queued = this.#parts.view.nextQueued(origin);
     if (queued === undefined) return {};
     const { by, door, queueId } = queued;
     return { queueId, ...withoutUndefined({ by, door }) };

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isObject, type JsonObject, objectOf, tryParse } from '../../../base/index.ts';
+import { isObject, type JsonObject, objectOf, tryParse, withoutUndefined } from '../../../base/index.ts';
 import type { PodSettings, SettingsChange } from '../../../pod/index.ts';
 import { wrongField } from '../errors.ts';
 import type { Params } from '../params.ts';
@@ -22,7 +22,7 @@ export interface LaunchRequest extends ToolLists {
 
 /** Parses and validates all parameters before anything is created. */
 export function readLaunchRequest(params: Params): Omit<LaunchRequest, 'query'> {
-  return given({
+  return withoutUndefined({
     systemPrompt: params.text('system_prompt'),
     appendSystemPrompt: params.text('append_system_prompt'),
     customInstructions: params.text('custom_instructions'),
@@ -109,7 +109,7 @@ const HEADING = '# Custom instructions\n\n';
 /** Converts the request to pod settings. */
 export function settingsOf(request: Partial<LaunchRequest>): SettingsChange {
   const appendSystem = appended(request);
-  return given({
+  return withoutUndefined({
     system: request.systemPrompt,
     appendSystem,
     paths: request.paths,
@@ -139,12 +139,4 @@ function parsed(text: string): unknown {
   if (value === undefined)
     throw wrongField('mcp_config', `invalid mcp_config JSON: ${text.slice(0, 100)} is not JSON`);
   return value;
-}
-
-/** Removes keys whose value is undefined. */
-function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- keys with undefined values are removed
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
-import { asPolypodError, systemCodeOf } from '../../../base/index.ts';
+import { asPolypodError, systemCodeOf, tryOrUndefined } from '../../../base/index.ts';
 import type { Pod } from '../../../pod/index.ts';
 import { containFailures, listenUnix } from '../../../wire/index.ts';
 import type { PodDoor } from '../pod-door.ts';
@@ -125,12 +125,8 @@ function endSoon(socket: Socket, lingerMs: number): void {
 }
 
 function targetOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    // The file is missing or not a symbolic link.
-    return undefined;
-  }
+  // The file is missing or not a symbolic link.
+  return tryOrUndefined(() => readlinkSync(path));
 }
 
 /** Names that are a valid file name and short enough for a socket path. */

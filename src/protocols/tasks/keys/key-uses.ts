@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseObject, objectOf, stringOf, uuidv7 } from '../../../base/index.ts';
+import { parseObject, objectOf, stringOf, uuidv7, tryOrUndefined } from '../../../base/index.ts';
 
 /** The file that records when each key was last used. It is separate from the key file, which is written only when a key changes. */
 export function keyUsesFile(keyFile: string): string {
@@ -9,12 +9,8 @@ export function keyUsesFile(keyFile: string): string {
 
 /** When each key was last used, by id. An error here never refuses a request. */
 export function readKeyUses(keyFile: string): ReadonlyMap<string, string> {
-  try {
-    const { uses } = parseObject(readFileSync(keyUsesFile(keyFile), 'utf8')) ?? {};
-    return new Map(Object.entries(objectOf(uses)).map(([id, at]) => [id, stringOf(at)]));
-  } catch {
-    return new Map();
-  }
+  const text = tryOrUndefined(() => readFileSync(keyUsesFile(keyFile), 'utf8')) ?? '';
+  return new Map(Object.entries(objectOf(parseObject(text)?.uses)).map(([id, at]) => [id, stringOf(at)]));
 }
 
 /** Records uses of keys periodically, not with every request. Records of other processes are preserved. */

@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PolypodError } from '../../../base/index.ts';
+import { PolypodError, namesIn } from '../../../base/index.ts';
 import { isInside } from '../../policy/scope.ts';
 import type { Mount } from '../mount.ts';
 import {
@@ -133,7 +133,7 @@ function refuseUnprotectable({ path, type }: WorkspaceEntry): void {
   if (type !== 'repository') return;
   const files = [
     join(path, 'config'),
-    ...listNames(join(path, 'hooks')).map((name) => join(path, 'hooks', name)),
+    ...namesIn(join(path, 'hooks')).map((name) => join(path, 'hooks', name)),
   ];
   const shared = files.find((file) => {
     const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -161,12 +161,4 @@ const MAX_MOUNTS = 400;
 
 function isInsideAny(roots: readonly string[], path: string): boolean {
   return roots.some((root) => isInside(root, path));
-}
-
-function listNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

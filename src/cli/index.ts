@@ -1,2 +1,0 @@
-/** The commands of the `polypod` program. */
-export { COMMANDS } from './commands.ts';
