@@ -126,10 +126,15 @@ export class AgentProcess {
 
   async #read(onLines: AgentProcessOptions['onLines']): Promise<void> {
     const reader = new LineReader({ limit: { maxBytes: MAX_LINE_BYTES } });
-    const exited = once(this.#child, 'exit');
+    const exited = new Promise<string>((resolve) => {
+      this.#child.once('exit', (code, signal) =>
+        resolve(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`),
+      );
+    });
     try {
-      for await (const chunk of this.#child.stdout) {
-        const lines = reader.push(chunk as Buffer);
+      const output: AsyncIterable<Buffer> = this.#child.stdout;
+      for await (const chunk of output) {
+        const lines = reader.push(chunk);
         if (lines.length > 0) await onLines(lines);
       }
       const rest = reader.end();
@@ -138,8 +143,7 @@ export class AgentProcess {
       this.fail(messageOf(thrown));
       return;
     }
-    const [code, signal] = (await exited) as [number | null, NodeJS.Signals | null];
-    this.#report(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`);
+    this.#report(await exited);
     // Processes that it started may be left.
     void this.close();
   }
