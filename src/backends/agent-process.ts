@@ -126,10 +126,14 @@ export class AgentProcess {
 
   async #read(onLines: AgentProcessOptions['onLines']): Promise<void> {
     const reader = new LineReader({ limit: { maxBytes: MAX_LINE_BYTES } });
+    let ending: string | undefined;
     const exited = new Promise<string>((resolve) => {
-      this.#child.once('exit', (code, signal) =>
-        resolve(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`),
-      );
+      this.#child.once('exit', (code, signal) => {
+        ending = signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`;
+        resolve(ending);
+        // A process that it has left behind may hold the stream open.
+        setTimeout(() => this.#child.stdout.destroy(), LAST_OUTPUT_MS).unref();
+      });
     });
     try {
       const output: AsyncIterable<Buffer> = this.#child.stdout;
@@ -140,7 +144,7 @@ export class AgentProcess {
       const rest = reader.end();
       if (rest.length > 0) await onLines(rest);
     } catch (thrown) {
-      this.fail(messageOf(thrown));
+      this.fail(ending ?? messageOf(thrown));
       return;
     }
     this.#report(await exited);
@@ -155,6 +159,8 @@ export class AgentProcess {
   }
 }
 
+/** How long the output of a program is read after its end. */
+const LAST_OUTPUT_MS = 1_000;
 const MAX_STDERR = 16_384;
 const STDERR_LINES = 20;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
