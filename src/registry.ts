@@ -1,37 +1,4 @@
-/** Every provider and every door. */
-import { PolypodError } from './base/index.ts';
-import { anthropic } from './llm/anthropic/index.ts';
-import { bedrock } from './llm/bedrock/index.ts';
-import { gemini } from './llm/gemini/index.ts';
-import type { Provider } from './llm/index.ts';
-import { ollama } from './llm/ollama/index.ts';
-import { openaiChat } from './llm/openai-chat/index.ts';
-import { openaiResponses } from './llm/openai-responses/index.ts';
-import { acpDoor } from './protocols/acp/door.ts';
-import { hldDoor } from './protocols/hld/door.ts';
-import { podDoor } from './protocols/pod/door.ts';
-import { rpcDoor } from './protocols/rpc/door.ts';
-import { tasksDoor } from './protocols/tasks/door.ts';
-
-export const providers: readonly Provider[] = [
-  anthropic,
-  openaiChat,
-  openaiResponses,
-  gemini,
-  ollama,
-  bedrock,
-];
-
-/** Each describes itself here; its code is loaded when it is opened. */
-export const doors = [podDoor, hldDoor, rpcDoor, acpDoor, tasksDoor] as const;
-export { podDoor };
-export type KnownDoor = (typeof doors)[number];
-
-export function providerNamed(name: string): Provider {
-  const provider = providers.find((candidate) => candidate.name === name);
-  if (provider !== undefined) return provider;
-  throw new PolypodError(
-    'not-found',
-    `no provider is called "${name}": there are ${providers.map(({ name: known }) => known).join(', ')}`,
-  );
-}
+/** Every provider and every door. They are in two files: whoever opens doors loads no provider. */
+export { podDoor } from './protocols/pod/door.ts';
+export { doors, type KnownDoor } from './registry/doors.ts';
+export { providerNamed, providers } from './registry/providers.ts';
