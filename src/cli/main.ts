@@ -57,7 +57,11 @@ function interrupt(): void {
 // A reader that closes the pipe early (`| head`) is not an error.
 process.stdout.on('error', (error) => process.exit(systemCodeOf(error) === 'EPIPE' ? EXIT.ok : EXIT.broken));
 
-process.exitCode = await main(process.argv.slice(2));
+// The exit code of a process that runs out of work before its command has ended.
+process.exitCode = EXIT.broken;
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});
 
 async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
   try {
