@@ -1,5 +1,6 @@
 import { dirname, resolve, sep } from 'node:path';
 import { rolldown } from 'rolldown';
+import { Visitor } from 'rolldown/utils';
 
 /**
  * The moments that should come soon after the start of a process, with the modules that are imported on demand before them. Modules that
@@ -101,6 +102,33 @@ const separateDynamicIndexes = {
   },
 };
 
+/** The file of the bundle that imports modules from outside. */
+export const IMPORT_FILE = {
+  fileName: 'import.js',
+  code: '"use strict";module.exports=(name)=>import(name);\n',
+};
+
+/** Node.js 20 does not support `import()` in code that was cached, so all of it is in one file that is not. */
+const importInOneFile = {
+  name: 'import-in-one-file',
+  renderChunk(code, _, { format }) {
+    if (format !== 'cjs') return null;
+    const imports = [];
+    new Visitor({ ImportExpression: (node) => imports.push(node) }).visit(this.parse(code));
+    return imports
+      .toSorted((a, b) => b.start - a.start)
+      .reduce((text, { start, end, source }) => {
+        // The loader of ECMAScript modules is not needed for a module of Node.js.
+        const isBuiltIn = source.type === 'Literal' && source.value.startsWith('node:');
+        const argument = text.slice(source.start, source.end);
+        const call = isBuiltIn
+          ? `Promise.resolve(require(${argument}))`
+          : `require("./${IMPORT_FILE.fileName}")(${argument})`;
+        return text.slice(0, start) + call + text.slice(end);
+      }, code);
+  },
+};
+
 /**
  * Bundles the command line into one chunk per group of modules that load together. Returns rolldown's output chunks.
  * @param {string} input The entry module.
@@ -113,7 +141,7 @@ export async function bundleCli(input) {
     external: [/^node:/, /^[^./]/],
     // Our modules only declare things. Without this, an index file keeps every module that it re-exports.
     treeshake: { moduleSideEffects: false },
-    plugins: [separateDynamicIndexes],
+    plugins: [separateDynamicIndexes, importInOneFile],
     // The program has no exports.
     preserveEntrySignatures: false,
     // A module that is loaded with a process needs no file of its own, even if another process loads it on demand.

@@ -14,26 +14,36 @@ import {
 } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 import { arrayOf, objectOf, parseObject, stringOf } from '../base/index.ts';
 
-/** How long after its start a process writes the code that it has compiled: what it needs to be usable is loaded then. */
+/** How long a process waits before it writes the code that it has compiled: it must not delay the first answers. */
 const WRITE_AFTER_MS = 1_000;
 
 /**
- * Loads the files of the bundle with the code that V8 compiled in an earlier process, and writes it for the next one. It only
- * saves time: without a directory that is safe, and with code of another version of Node.js or Polypod, files are compiled as usual.
- * @param directory Belongs to this user; is created if it is missing.
- * @param command The processes that run the same command share a file.
+ * Loads modules with the code that V8 compiled in an earlier process, and writes it for the next one. It only saves time: if the directory
+ * is not safe, and for other versions of Node.js or Polypod, modules are compiled as usual.
+ * @param directory Is created if it is missing.
+ * @param command On Node.js 20, the processes that run the same command share a file.
  */
 export function cacheCode(directory: string, command: string): void {
+  if (!makePrivate(directory)) return;
+  // Node.js 22 has a cache of its own; its types are those of Node.js 20 here.
+  const enable: unknown = Reflect.get(module, 'enableCompileCache');
+  if (typeof enable === 'function') Reflect.apply(enable, module, [directory]);
+  else cacheBundle(directory, command);
+}
+
+/** Passes cached code to `require` for the files of the bundle. */
+function cacheBundle(directory: string, command: string): void {
   const folder = dirname(import.meta.filename);
   const cache = new CodeCache(folder, join(directory, `${command}-${process.version}-${process.arch}`));
   const { extensions } = createRequire(import.meta.url);
   const load = extensions['.js'];
   // oxlint-disable-next-line typescript/no-deprecated -- the only way to pass cached code to `require` on Node.js 20
   extensions['.js'] = (loaded, path) => {
-    if (dirname(path) === folder) cache.load(loaded, path);
+    // Cached code cannot import modules from outside: scripts/cli-bundle.mjs.
+    if (dirname(path) === folder && basename(path) !== 'import.js') cache.load(loaded, path);
     else load(loaded, path);
   };
 }
@@ -65,7 +75,6 @@ class CodeCache {
     const script = new Script(module.wrap(readFileSync(path, 'utf8')), {
       filename: path,
       cachedData,
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     });
     this.#scripts.set(name, script);
     if (cachedData === undefined) this.#writeLater();
@@ -86,6 +95,8 @@ class CodeCache {
     const write = (): void => {
       clearTimeout(timer);
       process.off('exit', write);
+      // Modules that are loaded later are written later.
+      this.#isWaiting = false;
       this.#write();
     };
     const timer = setTimeout(write, WRITE_AFTER_MS).unref();
@@ -102,8 +113,6 @@ class CodeCache {
     const files = [...codes].map(([name, code]) => ({ name, bytes: code.length, sum: sumOf(code) }));
     const draft = `${this.#file}.${randomUUID()}`;
     try {
-      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      if (!isPrivate(lstatSync(dirname(this.#file)))) return;
       const header = Buffer.from(`${JSON.stringify({ files })}\n`);
       writeFileSync(draft, Buffer.concat([header, ...codes.values()]), { mode: 0o600, flag: 'wx' });
       renameSync(draft, this.#file);
@@ -116,7 +125,6 @@ class CodeCache {
 /** Returns nothing if the file is missing, damaged, or not safe from other users. */
 function readCode(file: string): ReadonlyMap<string, CachedCode> {
   try {
-    if (!isPrivate(lstatSync(dirname(file)))) return NOTHING;
     const bytes = readPrivate(file);
     const end = bytes.indexOf('\n');
     let at = end + 1;
@@ -141,6 +149,16 @@ function readPrivate(file: string): Buffer {
     return isPrivate(fstatSync(descriptor)) ? readFileSync(descriptor) : Buffer.alloc(0);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Creates a directory that only this user can access, or checks that it is one. */
+function makePrivate(directory: string): boolean {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return isPrivate(lstatSync(directory));
+  } catch {
+    return false;
   }
 }
 
