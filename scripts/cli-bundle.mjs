@@ -102,15 +102,18 @@ const separateDynamicIndexes = {
   },
 };
 
-/** The file of the bundle that imports modules from outside. */
+/** The file of the bundle that imports modules of users. */
 export const IMPORT_FILE = {
   fileName: 'import.js',
   code: '"use strict";module.exports=(name)=>import(name);\n',
 };
 
-/** Node.js 20 does not support `import()` in code that was cached, so all of it is in one file that is not. */
-const importInOneFile = {
-  name: 'import-in-one-file',
+/**
+ * Replaces `import()` in the rendered code. Packages and modules of Node.js are required: a package that has both formats must not be
+ * loaded in both. Modules of users are imported by one file that is not cached: Node.js 20 does not support `import()` in cached code.
+ */
+const replaceImportExpressions = {
+  name: 'replace-import-expressions',
   renderChunk(code, _, { format }) {
     if (format !== 'cjs') return null;
     const imports = [];
@@ -118,16 +121,19 @@ const importInOneFile = {
     return imports
       .toSorted((a, b) => b.start - a.start)
       .reduce((text, { start, end, source }) => {
-        // The loader of ECMAScript modules is not needed for a module of Node.js.
-        const isBuiltIn = source.type === 'Literal' && source.value.startsWith('node:');
-        const argument = text.slice(source.start, source.end);
-        const call = isBuiltIn
-          ? `Promise.resolve(require(${argument}))`
-          : `require("./${IMPORT_FILE.fileName}")(${argument})`;
+        const call = importCall(source, text.slice(source.start, source.end));
         return text.slice(0, start) + call + text.slice(end);
       }, code);
   },
 };
+
+function importCall({ type, value }, argument) {
+  if (type !== 'Literal') return `require("./${IMPORT_FILE.fileName}")(${argument})`;
+  const required = `require(${argument})`;
+  return value.startsWith('node:')
+    ? `Promise.resolve().then(()=>${required})`
+    : `Promise.resolve().then(()=>({default:${required},...${required}}))`;
+}
 
 /**
  * Bundles the command line into one chunk per group of modules that load together. Returns rolldown's output chunks.
@@ -141,7 +147,7 @@ export async function bundleCli(input) {
     external: [/^node:/, /^[^./]/],
     // Our modules only declare things. Without this, an index file keeps every module that it re-exports.
     treeshake: { moduleSideEffects: false },
-    plugins: [separateDynamicIndexes, importInOneFile],
+    plugins: [separateDynamicIndexes, replaceImportExpressions],
     // The program has no exports.
     preserveEntrySignatures: false,
     // A module that is loaded with a process needs no file of its own, even if another process loads it on demand.

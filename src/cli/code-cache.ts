@@ -42,7 +42,7 @@ function cacheBundle(directory: string, command: string): void {
   const load = extensions['.js'];
   // oxlint-disable-next-line typescript/no-deprecated -- the only way to pass cached code to `require` on Node.js 20
   extensions['.js'] = (loaded, path) => {
-    // Cached code cannot import modules from outside: scripts/cli-bundle.mjs.
+    // Cached code cannot import modules of users: scripts/cli-bundle.mjs.
     if (dirname(path) === folder && basename(path) !== 'import.js') cache.load(loaded, path);
     else load(loaded, path);
   };

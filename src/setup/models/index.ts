@@ -4,4 +4,3 @@ export { ModelAccess } from './model-access.ts';
 export type { ListedModel, ModelAccessOptions, ReadyModel } from './ready-model.ts';
 export { type KnownModels, readModels } from './model-files.ts';
 export type { OfferedModelsOptions } from './offered-models.ts';
-export { offeredModel, offeredModels, refuseUnknownProvider } from './offered-models.ts';
