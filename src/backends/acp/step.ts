@@ -20,6 +20,7 @@ import {
   mergeCall,
   outputSoFar,
   planItems,
+  todosOf,
 } from './calls.ts';
 
 /** What a connection knows about its session. */
@@ -34,7 +35,7 @@ export interface AcpState {
   readonly isDenied: boolean;
   readonly calls: ReadonlyMap<string, CallState>;
   readonly requests: ReadonlyMap<string, OpenRequest>;
-  /** Requests of the agent that this connection serves, such as files and terminals. */
+  /** The summaries so far, by the id of the compaction. */
   readonly compactions: ReadonlyMap<string, string>;
 }
 
@@ -322,7 +323,9 @@ function updatedCall(state: AcpState, update: JsonObject): AcpStep {
   if (isStarted && known?.isStarted !== true) events.push({ type: 'call-start', callId });
   if (isStarted && !isOver && text !== '' && text !== (known && outputSoFar(known.fields)))
     events.push({ type: 'call-update', callId, text });
-  if (isOver) events.push(endOf(state, fields, status === 'failed'));
+  if (isOver) events.push(endOf(state, fields, status));
+  const todos = status === 'completed' ? todosOf(fields) : undefined;
+  if (todos !== undefined) events.push({ type: 'todos', items: todos });
   const next = withCall(state, { fields, isReported, isStarted, isEnded: isOver });
   return unchanged(next, {
     events,
@@ -330,9 +333,10 @@ function updatedCall(state: AcpState, update: JsonObject): AcpStep {
   });
 }
 
-function endOf(state: AcpState, fields: CallFields, isFailed: boolean): AgentEvent {
-  const output = callOutput(fields, isFailed, state.dialect);
-  const status = state.isCancelling ? 'interrupted' : output.isError ? 'failed' : 'done';
+function endOf(state: AcpState, fields: CallFields, end: 'completed' | 'failed'): AgentEvent {
+  const { isCancelling, dialect } = state;
+  const output = callOutput(fields, isCancelling ? 'cancelled' : end, dialect);
+  const status = isCancelling ? 'interrupted' : output.isError ? 'failed' : 'done';
   return { type: 'call-end', callId: fields.callId, status, output };
 }
 

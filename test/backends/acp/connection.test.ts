@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { acpProgram } from '../../../src/backends/acp/index.ts';
+import { probeOpencode } from '../../../src/backends/acp/settings.ts';
 import type { SimAnswer } from '../../../src/sim/index.ts';
 import {
   AGENTS,
@@ -351,6 +353,25 @@ describe('opencode', () => {
     expect(bodies(sim).join()).toContain('"name":"bash"');
     // Their requests for permission would never arrive.
     expect(bodies(sim).join()).not.toContain('"name":"task"');
+  });
+});
+
+test.skipIf(!isInstalled(opencode))('the probe finds an agent that runs commands unasked', async () => {
+  const { launch } = await placeFor(opencode, inOrder(DONE));
+  const { name, title, command, install, signIn, env } = programOf('opencode');
+  // As opencode starts by default.
+  const careless = acpProgram({
+    name,
+    title,
+    command,
+    install,
+    signIn,
+    env,
+    args: ['acp'],
+    probeModel: probeOpencode,
+  });
+  expect(await careless.probe?.({ ...launch, signal: new AbortController().signal })).toMatchObject({
+    status: 'runs-unasked',
   });
 });
 
