@@ -50,7 +50,8 @@ export interface CallFields {
 export function mergeCall(before: CallFields | undefined, update: JsonObject): CallFields {
   const known = before ?? newCall(stringOf(update.toolCallId));
   const content = Array.isArray(update.content) ? update.content.map(objectOf) : undefined;
-  const meta = objectOf(update._meta);
+  const { _meta: extensions } = update;
+  const meta = objectOf(extensions);
   const { data } = objectOf(meta.terminal_output ?? meta.terminal_output_delta);
   const exit = objectOf(meta.terminal_exit);
   return {

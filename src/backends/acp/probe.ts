@@ -1,8 +1,7 @@
 import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type JsonObject, messageOf, parseObject, stringOf } from '../../base/index.ts';
+import { isObject, type JsonObject, messageOf, parseObject, stringOf } from '../../base/index.ts';
 import type { AgentEvent } from '../agent-event.ts';
 import type {
   AgentConnection,
@@ -30,8 +29,9 @@ export async function probeAcp(description: AcpDescription, options: ProbeOption
   const server = createServer((request, response) => void answer(request, response, tool.name));
   try {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const model = await probeModel(`http://127.0.0.1:${port}`, { env: options.env, home });
+    const address = server.address();
+    const port = isObject(address) ? address.port : 0;
+    const model = await probeModel(`http://127.0.0.1:${String(port)}`, { env: options.env, home });
     tool.name = model.tool;
     const probed: AcpDescription = { ...description, prepare: withModel(description.prepare, model) };
     const hasAsked = await runProbe(probed, { ...options, env: { ...options.env, ...model.env } }, cwd);

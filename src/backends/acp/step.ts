@@ -314,13 +314,14 @@ function updatedCall(state: AcpState, update: JsonObject): AcpStep {
   const isOver = status === 'completed' || status === 'failed';
   const isComplete = isOver || status === 'in_progress';
   const text = status === 'in_progress' && fields !== known?.fields ? outputSoFar(fields) : '';
-  const isReported = known?.isReported === true || isComplete;
+  const wasReported = known?.isReported ?? false;
+  const wasStarted = known?.isStarted ?? false;
+  const isReported = wasReported || isComplete;
   // `in_progress` alone does not mean that it runs: opencode asks for permission after it.
-  const isStarted = known?.isStarted === true || (text !== '' && known !== undefined);
+  const isStarted = wasStarted || (text !== '' && known !== undefined);
   const events: AgentEvent[] = [];
-  if (isReported && known?.isReported !== true)
-    events.push({ type: 'call', call: describeCall(fields, state.dialect) });
-  if (isStarted && known?.isStarted !== true) events.push({ type: 'call-start', callId });
+  if (isReported && !wasReported) events.push({ type: 'call', call: describeCall(fields, state.dialect) });
+  if (isStarted && !wasStarted) events.push({ type: 'call-start', callId });
   if (isStarted && !isOver && text !== '' && text !== (known && outputSoFar(known.fields)))
     events.push({ type: 'call-update', callId, text });
   if (isOver) events.push(endOf(state, fields, status));

@@ -39,7 +39,7 @@ describe.each(AGENTS)('$name', (agent) => {
         running = await startAgent(agent, answers.script, { atEnd: (work) => atEnd.push(work) });
     });
     afterAll(async () => {
-      for (const work of atEnd.reverse()) await work();
+      for (const work of atEnd.toReversed()) await work();
     });
     beforeEach(() => isInstalled(agent) && running.collected.clear());
 
@@ -325,15 +325,29 @@ describe('opencode', () => {
     expect(bodies(first.sim).join()).toMatch(/The word is heron\..*Are you sure\?/);
   });
 
-  it('reports exit codes, output and the context, uses the model of the settings, and offers no sub-agents', async () => {
-    const { connection, collected, sim } = await startAgent(
+  it('reports exit codes, output and the context, and uses the model and the MCP servers of the pod', async () => {
+    const place = await placeFor(
       opencode,
       inOrder(
         { parts: [{ toolCall: opencode.bash('echo out; exit 3') }] },
         { parts: [{ text: 'All done.' }], usage: { inputTokens: 1_000, outputTokens: 30 } },
       ),
-      { settings: { mode: 'workspace-write', paths: [], model: 'sim/other' } },
     );
+    const { sim, cwd } = place;
+    const { connection, collected } = await connect(programOf('opencode'), place, {
+      settings: { mode: 'workspace-write', paths: [], model: 'sim/other' },
+      mcpServers: [
+        {
+          transport: 'stdio',
+          name: 'pod',
+          command: 'touch',
+          args: ['mcp-started'],
+          env: {},
+          passEnv: [],
+          cwd,
+        },
+      ],
+    });
     connection.prompt([{ type: 'text', text: 'Try' }]);
     connection.answer((await collected.nth('permission')).request.requestId, { decision: 'allow' });
     await collected.nth('turn-end');
@@ -348,6 +362,7 @@ describe('opencode', () => {
     expect(collected.all('context').at(-1)).toMatchObject({ tokens: 1_000, window: 100_000 });
     expect(collected.all('total-cost').at(-1)?.usd).toBeGreaterThan(0);
     expect(sim.requests.map(({ body }) => (body as { model?: unknown }).model)).toContain('other');
+    await expect.poll(() => existsSync(join(cwd, 'mcp-started'))).toBe(true);
     const none = { mode: 'workspace-write', paths: [], model: 'sim/none' } as const;
     await expect(connection.configure(none)).rejects.toThrow(/none/);
     expect(bodies(sim).join()).toContain('"name":"bash"');
@@ -391,20 +406,22 @@ describe('gemini', () => {
     });
   });
 
-  it('describes the directory of a command', async () => {
+  it('describes the directory of a command, and changes the model', async () => {
     const call = { name: 'run_shell_command', arguments: { command: 'ls', dir_path: 'sub' } };
-    const { connection, collected, cwd } = await startAgent(
+    const { connection, collected, cwd, sim } = await startAgent(
       gemini,
       inOrder({ parts: [{ toolCall: call }] }, DONE),
       {
         arrange: (place) => mkdir(join(place.cwd, 'sub')),
       },
     );
+    await connection.configure({ mode: 'workspace-write', paths: [], model: 'gemini-2.5-pro' });
     connection.prompt([{ type: 'text', text: 'List' }]);
     const { request } = await collected.nth('permission');
     expect(request.call.access).toEqual([{ type: 'command', command: 'ls', cwd: join(cwd, 'sub') }]);
     connection.cancel();
     await collected.nth('turn-end');
+    expect(sim.requests.map(({ path }) => path).join()).toContain('gemini-2.5-pro');
   });
 });
 

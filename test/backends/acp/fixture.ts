@@ -109,7 +109,7 @@ export class PromptAnswers {
     const last = [...this.#answers.keys()]
       .map((prompt) => ({ prompt, at: text.lastIndexOf(JSON.stringify(prompt).slice(1, -1)) }))
       .filter(({ at }) => at >= 0)
-      .sort((left, right) => right.at - left.at)[0];
+      .toSorted((left, right) => right.at - left.at)[0];
     const answers = last === undefined ? [] : (this.#answers.get(last.prompt) ?? []);
     if (tools.length === 0) return { parts: [{ text: 'word' }] };
     return (answers.length > 1 ? answers.shift() : answers[0]) ?? { parts: [{ text: 'no answer' }] };
