@@ -31,7 +31,7 @@ async function write(notifications) {
 }
 
 async function own(output) {
-  const { Peer } = await import('../../dist/protocols/acp/link/peer.js');
+  const { Peer } = await import('../../dist/protocols/acp/peer.js');
   const peer = new Peer(output, {
     request: async () => ({}),
     notification: () => {},

@@ -12,7 +12,7 @@ import {
   type Connected,
   inOrder,
   isInstalled,
-  placeFor,
+  projectFor,
   programOf,
   PromptAnswers,
   startAgent,
@@ -277,7 +277,7 @@ describe.each(AGENTS)('$name', (agent) => {
   });
 
   it('passes the probe, which leaves no files', async () => {
-    const { launch } = await placeFor(agent, inOrder(DONE));
+    const { launch } = await projectFor(agent, inOrder(DONE));
     const { probe } = programOf(agent.name);
     expect(await probe?.({ ...launch, signal: new AbortController().signal })).toEqual({ status: 'asks' });
     expect((await readdir(launch.directory)).filter((name) => name.startsWith('probe'))).toEqual([]);
@@ -285,7 +285,7 @@ describe.each(AGENTS)('$name', (agent) => {
   });
 
   it('describes its version', async () => {
-    const { launch } = await placeFor(agent, inOrder(DONE));
+    const { launch } = await projectFor(agent, inOrder(DONE));
     const described = await programOf(agent.name).describe({
       ...launch,
       signal: new AbortController().signal,
@@ -326,7 +326,7 @@ describe('opencode', () => {
   });
 
   it('reports exit codes, output and the context, and uses the model and the MCP servers of the pod', async () => {
-    const place = await placeFor(
+    const place = await projectFor(
       opencode,
       inOrder(
         { parts: [{ toolCall: opencode.bash('echo out; exit 3') }] },
@@ -372,7 +372,7 @@ describe('opencode', () => {
 });
 
 test.skipIf(!isInstalled(opencode))('the probe finds an agent that runs commands unasked', async () => {
-  const { launch } = await placeFor(opencode, inOrder(DONE));
+  const { launch } = await projectFor(opencode, inOrder(DONE));
   const { name, title, command, install, signIn, env } = programOf('opencode');
   // As opencode starts by default.
   const careless = acpProgram({
@@ -394,7 +394,7 @@ describe('gemini', () => {
   const it = test.skipIf(!isInstalled(gemini));
 
   it('says how to sign in if there is no key', async () => {
-    const { launch, cwd, pids } = await placeFor(gemini, inOrder(DONE));
+    const { launch, cwd, pids } = await projectFor(gemini, inOrder(DONE));
     const { GEMINI_API_KEY: _, GOOGLE_GEMINI_BASE_URL: __, ...env } = launch.env;
     const place = { cwd, pids, launch: { ...launch, env } };
     await expect(connect(programOf('gemini'), place)).rejects.toThrow(/not signed in .*set GEMINI_API_KEY/s);

@@ -9,7 +9,7 @@ import {
   connect,
   inOrder,
   isInstalled,
-  placeFor,
+  projectFor,
   programOf,
   startAgent,
   type TestedAgent,
@@ -119,7 +119,7 @@ describe('opencode with a configuration in the project', () => {
   });
 
   it.each(['opencode.json', '.opencode/plugin/evil.js'] as const)('does not start (%s)', async (name) => {
-    const place = await placeFor(opencode, answers(opencode));
+    const place = await projectFor(opencode, answers(opencode));
     const above = join(place.cwd, 'package');
     await writeFiles(place.cwd, { [name]: withConfig(place.cwd)[name], '.git/HEAD': '', 'package/a': '' });
     const started = connect(programOf('opencode'), { ...place, cwd: above });
