@@ -30,6 +30,7 @@ export const acp = runnable({
       type: 'text',
       short: 'b',
       value: 'NAME',
+      completes: 'backends',
       help: 'the agent that does the work of new sessions; see polypod backends',
     },
     model: { type: 'text', short: 'm', value: 'MODEL', help: 'the default model; needs --no-daemon' },
