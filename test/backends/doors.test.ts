@@ -15,13 +15,12 @@ const HOSTINGS: readonly Hosting[] = ['with a daemon', 'without a daemon'];
 
 interface Doors extends CliFixture {
   readonly hosting: Hosting;
-  /** Runs the program; without keys of providers if `keys` is false. */
-  readonly run: (args: readonly string[], keys?: boolean) => Promise<Finished>;
-  /** The back end of each listed session, by id. */
-  readonly backends: () => Promise<readonly (string | undefined)[]>;
+  readonly run: (args: readonly string[]) => Promise<Finished>;
+  /** The back end of each session, the oldest first. */
+  readonly backends: () => Promise<readonly string[]>;
 }
 
-/** A home directory in which the fake agent is configured, with or without a daemon. */
+/** A home directory in which the fake agent is configured. Without `keys`, there is no account of our own. */
 async function doors(
   hosting: Hosting,
   { backend, keys = true }: { backend?: string; keys?: boolean } = {},
@@ -52,7 +51,10 @@ async function doors(
     run: (args) => polypod(args, { env }),
     backends: async () => {
       const { stdout } = await polypod(['ls', '--json'], { env });
-      return (JSON.parse(stdout) as JsonObject[]).map(({ backend: name }) => stringOf(name) || undefined);
+      const rows = (JSON.parse(stdout) as JsonObject[]).toSorted((one, other) =>
+        stringOf(one.id) < stringOf(other.id) ? -1 : 1,
+      );
+      return rows.map(({ backend: name }) => stringOf(name) || 'polypod');
     },
   };
 }
@@ -109,7 +111,7 @@ describe.each(HOSTINGS)('the command line, %s', (hosting) => {
     expect((await run(['run', '-q', '--offline', PROMPT])).stdout).not.toContain('fake:');
     expect((await run(['new'])).code).toBe(0);
     expect((await run(['new', '-b', 'polypod'])).code).toBe(0);
-    expect(await backends()).toEqual([undefined, 'fake', undefined, undefined, 'fake']);
+    expect(await backends()).toEqual(['fake', 'polypod', 'polypod', 'fake', 'polypod']);
   });
 });
 
@@ -124,7 +126,7 @@ describe.each(HOSTINGS)('RPC mode, %s', (hosting) => {
 
   it('uses the back end that is named', async () => {
     const fixture = await doors(hosting, { keys: false });
-    expect(await answer(await rpc(fixture, '--backend', 'fake'))).toBe(`fake: ${PROMPT}`);
+    expect(await answer(rpc(fixture, '--backend', 'fake'))).toBe(`fake: ${PROMPT}`);
     expect(await fixture.backends()).toEqual(['fake']);
   });
 
@@ -137,16 +139,24 @@ describe.each(HOSTINGS)('RPC mode, %s', (hosting) => {
 
   it('uses the configured back end, unless the options name another', async () => {
     const fixture = await doors(hosting, { backend: 'fake' });
-    expect(await answer(await rpc(fixture))).toBe(`fake: ${PROMPT}`);
-    expect(await answer(await rpc(fixture, '--backend', 'polypod'))).toBe('from our own worker');
-    expect(await fixture.backends()).toEqual([undefined, 'fake']);
+    expect(await answer(rpc(fixture))).toBe(`fake: ${PROMPT}`);
+    expect(await answer(rpc(fixture, '--backend', 'polypod'))).toBe('from our own worker');
+    expect(await fixture.backends()).toEqual(['fake', 'polypod']);
+  });
+
+  it('uses no other agent with --offline', async () => {
+    const fixture = await doors(hosting, { backend: 'fake' });
+    expect(await answer(rpc(fixture, '--offline'))).not.toContain('fake:');
+    const { code, stderr } = await fixture.run(['--mode', 'rpc', '--offline', '--backend', 'fake']);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('--offline and --backend exclude each other');
   });
 
   it('resumes a session of our own worker although another back end is configured', async () => {
     const fixture = await doors(hosting, { backend: 'fake' });
     const { code } = await fixture.run(['run', '-q', '--backend', 'polypod', '-n', 'own', PROMPT]);
     expect(code).toBe(0);
-    expect(await answer(await rpc(fixture, '--session', 'own'))).toBe('from our own worker');
+    expect(await answer(rpc(fixture, '--session', 'own'))).toBe('from our own worker');
   });
 
   it('rejects a back end for a session that exists', async () => {
@@ -192,7 +202,15 @@ describe.each(HOSTINGS)('polypod acp, %s', (hosting) => {
     expect(await texts(fixture, { args })).toBe('from our own worker');
     expect(await texts(fixture, { args, meta: { backend: 'fake' } })).toBe(`fake: ${PROMPT}`);
     expect(await texts(fixture, { meta: { backend: 'polypod' } })).toBe('from our own worker');
-    expect(await fixture.backends()).toEqual([undefined, 'fake', undefined, 'fake']);
+    expect(await fixture.backends()).toEqual(['fake', 'polypod', 'fake', 'polypod']);
+  });
+
+  it('uses no other agent with --offline', async () => {
+    const fixture = await doors(hosting, { backend: 'fake' });
+    expect(await texts(fixture, { args: ['--offline'] })).not.toContain('fake:');
+    const { code, stderr } = await fixture.run(['acp', '--offline', '--backend', 'fake']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--offline and --backend exclude each other');
   });
 
   it('needs no account of our own', async () => {
@@ -224,14 +242,10 @@ describe('launchSession of the HLD door', () => {
 
   it('uses the back end of the request, or of the configuration', async () => {
     const fixture = await doors('with a daemon', { backend: 'fake' });
-    const backend = async (params: JsonObject): Promise<string | undefined> => {
-      const { result } = await launched(fixture, params);
-      const pod = await fixture.pod(stringOf(objectOf(result).session_id));
-      return (await pod.snapshot()).settings.backend;
-    };
-    expect(await backend({})).toBe('fake');
-    expect(await backend({ backend: 'polypod' })).toBeUndefined();
-    expect(await backend({ backend: 'fake', model: 'large' })).toBe('fake');
+    for (const params of [{}, { backend: 'polypod' }, { backend: 'fake', model: 'large' }])
+      expect((await launched(fixture, params)).error).toBeUndefined();
+    expect(await fixture.backends()).toEqual(['fake', 'polypod', 'fake']);
+    expect((await fixture.run(['ls', '--json'])).stdout).toContain('"fake/large"');
   });
 
   it('rejects an unknown back end, and creates no session', async () => {
@@ -244,7 +258,7 @@ describe('launchSession of the HLD door', () => {
 
 describe('the tasks door', () => {
   const submitted = async (fixture: Doors, sessionId: string, context?: JsonObject) => {
-    const { doors: open } = await (await fixture.link()).call('status');
+    const { doors: open } = await (await fixture.link()).call('status', {});
     const door = arrayOf(open)
       .map(objectOf)
       .find(({ name }) => name === 'tasks');
@@ -265,7 +279,7 @@ describe('the tasks door', () => {
     expect((await submitted(fixture, 'three', { backend: 'fake' })).body).toMatchObject({
       status: 'accepted',
     });
-    expect(await fixture.backends()).toEqual(['fake', undefined, 'fake']);
+    expect(await fixture.backends()).toEqual(['fake', 'polypod', 'fake']);
   });
 
   it('refuses another back end for a session, and accepts the same', async () => {
@@ -283,7 +297,9 @@ describe('the tasks door', () => {
     const fixture = await doors('with a daemon');
     const { status, body } = await submitted(fixture, 'one', { backend: 'nope' });
     expect(status).toBe(400);
-    expect(JSON.stringify(body)).toContain('nope');
+    expect(body).toMatchObject({
+      error: { code: 'invalid_request', details: { field: 'context.backend' } },
+    });
     expect(await fixture.backends()).toEqual([]);
   });
 });
