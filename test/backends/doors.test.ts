@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../../src/base/index.ts';
@@ -301,6 +302,38 @@ describe('the tasks door', () => {
       error: { code: 'invalid_request', details: { field: 'context.backend' } },
     });
     expect(await fixture.backends()).toEqual([]);
+  });
+});
+
+describe('an agent', () => {
+  it('that runs calls without approval is not used', async () => {
+    const fixture = await cliFixture();
+    fixture.configure(withBackends({ gemini: fakeAgent('unasked') }));
+    const { code, stdout, stderr } = await fixture.polypod(
+      ...['run', '--backend', 'gemini', '-C', fixture.project, 'touch made'],
+    );
+    expect([code === 0, stdout]).toEqual([false, '']);
+    expect(stderr).toContain('Gemini CLI is not used because it ran a call without approval');
+    expect(existsSync(join(fixture.project, 'made'))).toBe(false);
+  });
+
+  it('receives the variables that are configured for it, and no keys of providers', async () => {
+    const fixture = await cliFixture();
+    const env = { ...fixture.env, FAKE_KEY: 'its own key', OTHER_API_KEY: 'another key' };
+    const fake = { command: fakeAgent(), pass_env: ['FAKE_KEY'] };
+    fixture.configure(JSON.stringify({ titles: 'off', backends: { fake } }));
+    const printed = async (variable: string): Promise<string> =>
+      (await polypod(['run', '-q', '--backend', 'fake', `print ${variable}`], { env })).stdout;
+    expect(await printed('FAKE_KEY')).toBe('its own key\n');
+    expect(await printed('ANTHROPIC_API_KEY')).toBe('not set\n');
+    expect(await printed('OTHER_API_KEY')).toBe('not set\n');
+  });
+
+  it('does not run a call that nobody can approve', async () => {
+    const fixture = await doors('without a daemon');
+    const run = ['run', '-q', '--headless', '--backend', 'fake', '-C', fixture.project, 'touch made'];
+    expect((await fixture.run(run)).code).toBe(2);
+    expect(existsSync(join(fixture.project, 'made'))).toBe(false);
   });
 });
 

@@ -3,7 +3,8 @@
 //   unasked         runs commands without asking
 //   signed-out      opens no session, because no user is signed in
 //   broken          ends when it is started
-// A prompt that contains "touch FILE" runs this command. Every prompt is answered with its own text.
+// A prompt that contains "touch FILE" runs this command. "print VARIABLE" is answered with a variable of the environment, every other
+// prompt with its own text.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -66,7 +67,9 @@ const methods = {
     const text = prompt.map((part) => part.text ?? '').join('');
     const [, name] = /touch (\S+)/.exec(text) ?? [];
     if (name !== undefined) await touch(sessionId, name);
-    const content = { type: 'text', text: `fake: ${text}` };
+    const [, variable] = /print (\w+)/.exec(text) ?? [];
+    const answer = variable === undefined ? `fake: ${text}` : (process.env[variable] ?? 'not set');
+    const content = { type: 'text', text: answer };
     update(sessionId, { sessionUpdate: 'agent_message_chunk', content });
     return { stopReason: 'end_turn' };
   },
