@@ -21,14 +21,7 @@ export function countTests(args) {
   // Vitest would silently skip a file that was renamed.
   const missing = args.filter((name) => name.startsWith('test/') && !existsSync(name));
   if (missing.length > 0) console.log(`There is no ${missing.join(', ')}: correct the list of tests.`);
-  const scratch = mkdtempSync(join(tmpdir(), 'polypod-test-'));
-  const file = join(scratch, 'report.json');
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const { status } = spawnSync(process.execPath, [VITEST, 'run', ...reporters, ...args], {
-    stdio: 'inherit',
-  });
-  const result = readReport(file);
-  rmSync(scratch, { recursive: true, force: true });
+  const { status, result } = runVitest(args, { stdio: 'inherit' });
   // A file that cannot be loaded has no tests to fail, and an unhandled error fails none of them.
   const broken = result.testResults.filter(
     (tested) => tested.status === 'failed' && tested.assertionResults.length === 0,
@@ -45,6 +38,17 @@ export function countTests(args) {
   };
 }
 
+/** Runs vitest; returns its exit code and its JSON report. */
+export function runVitest(args, options) {
+  const scratch = mkdtempSync(join(tmpdir(), 'polypod-test-'));
+  const file = join(scratch, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const { status } = spawnSync(process.execPath, [VITEST, 'run', ...reporters, ...args], options);
+  const result = readReport(file);
+  rmSync(scratch, { recursive: true, force: true });
+  return { status, result };
+}
+
 /** One line for each failed test of a file, or for a file that could not be loaded, with the first line of the reason. */
 function failuresOf({ name, status, message, assertionResults }) {
   const file = relative('.', name);
@@ -53,7 +57,8 @@ function failuresOf({ name, status, message, assertionResults }) {
   return failed.map((test) => `${file} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`);
 }
 
-function firstLine(text = '') {
+/** The first line of an error message, without colours. */
+export function firstLine(text = '') {
   return stripVTControlCharacters(text).split('\n')[0].slice(0, 500);
 }
 

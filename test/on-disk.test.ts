@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fakeAgent, withBackends } from './backends/fake-agent.ts';
 import { call, waitForEvent, isType, textAnswer, type CliFixture, cliFixture } from './cli/daemon.ts';
 import { polypod, type Running, start } from './cli/polypod.ts';
 import { Client } from './protocols/hld/fixture.ts';
@@ -56,7 +57,9 @@ async function filesOfAnExercise(): Promise<readonly Found[]> {
     call('bash', { command: 'node -e 1' }),
     textAnswer('Done.'),
   ]);
-  fixture.configure('model: anthropic/x\ntasks:\n  name: helper\n  port: 0\n');
+  const tasks = { name: 'helper', port: 0 };
+  const others = { fake: fakeAgent(), gemini: fakeAgent() };
+  fixture.configure(withBackends(others, { model: 'anthropic/x', titles: 'model', tasks }));
   writeFileSync(join(fixture.project, 'counted.txt'), '0');
   const byTest = new Set(filesBelow(fixture.home).map(({ path }) => path));
   const all = new Map<string, Found>();
@@ -75,6 +78,8 @@ async function filesOfAnExercise(): Promise<readonly Found[]> {
   await run('new', ...inProject, '-n', 'second');
   await run('rm', 'first', 'second');
   await run('keys', 'create', '--owner', 'ada');
+  await run('backends', 'fake', 'gemini');
+  for (const name of ['fake', 'gemini']) await run('run', '-q', ...inProject, '--backend', name, 'Hello.');
   const chat = await polypod(['chat', ...inProject], { env: fixture.env, input: 'Hello\n/export\n' });
   expect(chat.code).toBe(0);
   listFiles();

@@ -9,6 +9,8 @@ export interface TestAgent {
   readonly prepare: (home: string, url: string) => Readonly<Record<string, string>>;
   /** Whether the reason of a denial reaches the model. */
   readonly sendsReasons: boolean;
+  /** Whether it reports a command that failed as failed. The model receives the error in any case. */
+  readonly marksFailures: boolean;
 }
 
 export const agentsDirectory: string;

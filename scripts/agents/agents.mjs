@@ -13,6 +13,7 @@ const described = (command) => ({ command, description: 'a test' });
 /**
  * The agents for the tests, with the versions that are tested. `bin` is the program; `node`: it needs a newer Node.js, which is
  * installed with it. `prepare` writes the configuration of a user whose model is the simulator and returns the environment.
+ * Gemini CLI reports a command that failed as completed: `marksFailures` is false.
  */
 export const AGENTS = {
   claude: {
@@ -25,6 +26,7 @@ export const AGENTS = {
       CLAUDE_CONFIG_DIR: join(home, '.claude'),
     }),
     sendsReasons: true,
+    marksFailures: true,
   },
   codex: {
     packages: ['@openai/codex@0.169.0'],
@@ -45,6 +47,7 @@ stream_max_retries = 1
       return { CODEX_HOME: join(home, '.codex'), SIM_API_KEY: KEY };
     },
     sendsReasons: false,
+    marksFailures: true,
   },
   gemini: {
     packages: ['@google/gemini-cli@0.61.0', NODE],
@@ -57,6 +60,7 @@ stream_max_retries = 1
       GOOGLE_GEMINI_BASE_URL: url,
     }),
     sendsReasons: false,
+    marksFailures: false,
   },
   opencode: {
     packages: ['opencode-ai@1.18.33'],
@@ -74,6 +78,7 @@ stream_max_retries = 1
       return { OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_CONFIG_CONTENT: JSON.stringify(config) };
     },
     sendsReasons: false,
+    marksFailures: true,
   },
   pi: {
     packages: ['@earendil-works/pi-coding-agent@0.87.1', NODE],
@@ -97,6 +102,7 @@ stream_max_retries = 1
       return { PI_OFFLINE: '1' };
     },
     sendsReasons: true,
+    marksFailures: true,
   },
 };
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { nearestMatch, PolypodError } from '../base/index.ts';
 
 /** The lists that `polypod completion` prints. */
-export type Listing = 'sessions' | 'trash' | 'approvals' | 'models' | 'keys';
+export type Listing = 'sessions' | 'trash' | 'approvals' | 'models' | 'backends' | 'keys';
 
 /** The kind of a command's arguments: the same for all subcommands, or by subcommand. */
 export type ArgumentKinds = Listing | Readonly<Record<string, Listing>>;

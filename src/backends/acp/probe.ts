@@ -102,7 +102,7 @@ export async function describeAcp(
   description: AcpDescription,
   options: ProbeOptions,
 ): Promise<AgentDescription> {
-  const { title, install, signIn } = description;
+  const { title, signIn } = description;
   const cwd = await mkdtemp(join(options.directory, 'describe-'));
   let link: AcpLink | undefined;
   try {
@@ -120,7 +120,7 @@ export async function describeAcp(
       return { ...known, signedIn: isSignedOut ? 'no' : 'unknown', problem };
     }
   } catch (thrown) {
-    return { version: undefined, signedIn: 'unknown', problem: `${messageOf(thrown)} (install: ${install})` };
+    return { version: undefined, signedIn: 'unknown', problem: messageOf(thrown) };
   } finally {
     await link?.close();
     await rm(cwd, { recursive: true, force: true });

@@ -18,6 +18,7 @@ export const AGENT_OPTIONS = {
     type: 'text',
     short: 'b',
     value: 'NAME',
+    completes: 'backends',
     help: 'the agent that does the work: claude, codex, …; see polypod backends (default: polypod)',
   },
   ...MODEL,

@@ -6,6 +6,7 @@ import { asPolypodError, messageOf } from '../../base/index.ts';
 import { watchConfig } from '../../daemon/index.ts';
 import { ACP_SOCKET, type AcpLinkHeader, serveAcp } from '../../protocols/index.ts';
 import { type DataPaths, offeredModel, offeredModels, promptFiles } from '../../setup/index.ts';
+import { exclusive } from '../args/agent-options.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { type CommandContext, EXIT, type ExitCode, runnable } from '../command.ts';
@@ -30,6 +31,7 @@ export const acp = runnable({
       type: 'text',
       short: 'b',
       value: 'NAME',
+      completes: 'backends',
       help: 'the agent that does the work of new sessions; see polypod backends',
     },
     model: { type: 'text', short: 'm', value: 'MODEL', help: 'the default model; needs --no-daemon' },
@@ -58,6 +60,7 @@ Examples:
   async run({ values, positionals }, context) {
     refuseArguments('acp', positionals);
     if (values.setup) return setUp(context);
+    if (values.offline && values.backend !== undefined) throw exclusive('--offline', '--backend');
     const dataPaths = dataPathsOf(values, context);
     const header: AcpLinkHeader = {
       by: currentUserName(context),

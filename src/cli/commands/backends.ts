@@ -9,6 +9,7 @@ export const backends = runnable({
   name: 'backends',
   summary: 'List the agents that can do the work of a session: Claude Code, Codex and others.',
   usage: '[NAME…] [OPTIONS]',
+  takes: 'backends',
   options: {
     'no-probe': { type: 'flag', help: 'do not start the agents to check that they ask for approval' },
     json: { type: 'flag', help: 'print a JSON list' },

@@ -21,6 +21,7 @@ export const newCommand = runnable({
       type: 'text',
       short: 'b',
       value: 'NAME',
+      completes: 'backends',
       help: 'the agent that does the work; see polypod backends (default: as configured)',
     },
     mode: {

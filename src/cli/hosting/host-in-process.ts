@@ -75,7 +75,7 @@ export async function openHostInProcess(
       offline,
       ...agentOptions,
     }),
-    defaultBackend: () => setup.config.backend,
+    defaultBackend: () => (offline ? undefined : setup.config.backend),
     approvals,
     ...(isEphemeral
       ? { files: memoryFiles(), durability: 'none' }

@@ -227,6 +227,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
   const rpcErrors = last('rpcErrors');
   if (rpcErrors !== undefined && rpcErrors !== 'echo')
     throw usage(`--rpc-errors cannot be "${rpcErrors}": the only value is echo`);
+  if (has('offline') && has('backend')) throw usage('--offline and --backend exclude each other');
   return {
     ...withoutUndefined({
       backend: last('backend'),

@@ -255,7 +255,7 @@ async function serve(options: RpcOptions, composed: Composed, context: CommandCo
     isLocal: options.isOffline,
     reference: selection.reference,
   });
-  const backend = otherBackend(options.backend ?? config.backend);
+  const backend = options.isOffline ? undefined : otherBackend(options.backend ?? config.backend);
   const ready = backend === undefined ? await access.choose() : undefined;
   const model: ModelChoice =
     ready === undefined
@@ -409,7 +409,6 @@ async function sessionsFor(
   if (sessionDir !== undefined && directory !== undefined) refuseNoDirectory(directory);
   const flags = settingsFor({
     ...limits,
-    backend,
     thinking,
     ...(await promptsOf(options)),
     model: isModelGiven ? model : undefined,
@@ -418,7 +417,7 @@ async function sessionsFor(
     cwd,
     inMemory: isEphemeral,
     flags,
-    settings: newSettings(flags, model),
+    settings: newSettings(flags, model, backend),
     ...(isEphemeral ? {} : { directory }),
   };
 }

@@ -47,7 +47,7 @@ export async function openHost({
       onTitleFailure: (pod, error) => log.warn('no title was written', { pod, error }),
       onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
     }),
-    defaultBackend: () => setup.config.backend,
+    defaultBackend: () => (offline ? undefined : setup.config.backend),
     limits,
     approvals,
     audit: audit.record,

@@ -37,6 +37,11 @@ export function backendNames(config: Config): readonly string[] {
   return [...new Set([...backends.map(({ name }) => name), ...config.backends.keys()])];
 }
 
+/** The names of all back ends, each with the name of its product. */
+export function backendTitles(config: Config): readonly (readonly [name: string, title: string])[] {
+  return backendNames(config).map((name) => [name, configuredBackend(name, config).program.title]);
+}
+
 /** Describes back ends: version, sign-in, and whether they ask for approval. One after the other, because each starts a program. */
 export async function* inspectBackends(options: InspectOptions): AsyncGenerator<InspectedBackend> {
   for (const name of options.names ?? backendNames(options.config)) yield await inspect(name, options);
@@ -56,14 +61,15 @@ async function inspect(
     directoryName: `inspect-${name}`,
     record: (entry) => ledger.open({ podId: 'inspect', callId: name }, entry),
   });
-  const { version, signedIn, problem } = await described(program, { ...launch, signal });
+  const description = await described(program, { ...launch, signal });
+  const { version, signedIn } = description;
   return {
     name,
     title: program.title,
     command: launch.command,
     signedIn,
     trustsProject: launch.trustProject,
-    ...withoutUndefined({ version, problem: problem ?? nextStep(program, version, signedIn) }),
+    ...withoutUndefined({ version, problem: nextStep(program, description) }),
     ...(probes && version !== undefined && { probe: await probed(program, { ...launch, signal }) }),
   };
 }
@@ -92,9 +98,9 @@ async function probed(
 
 function nextStep(
   { install, signIn }: AgentProgram,
-  version: string | undefined,
-  signedIn: AgentDescription['signedIn'],
+  { version, signedIn, problem }: AgentDescription,
 ): string | undefined {
-  if (version === undefined) return `it is not installed: ${install}`;
-  return signedIn === 'no' ? `no user is signed in: ${signIn}` : undefined;
+  if (version === undefined)
+    return `${(problem ?? 'it is not installed').replace(/\.$/, '')} (install: ${install})`;
+  return problem ?? (signedIn === 'no' ? `no user is signed in: ${signIn}` : undefined);
 }

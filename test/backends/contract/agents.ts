@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { agentCommand, AGENTS as PROGRAMS, type TestAgent } from '../../../scripts/agents/agents.mjs';
 
 /** What passes the contract: our own worker, or an installed agent. */
-export interface TestedAgent extends Pick<TestAgent, 'bash' | 'prepare' | 'sendsReasons'> {
+export interface TestedAgent extends Pick<TestAgent, 'bash' | 'prepare' | 'sendsReasons' | 'marksFailures'> {
   /** The name of the back end. */
   readonly name: string;
   /** Undefined for our own worker. */
@@ -15,6 +15,7 @@ const OWN_WORKER: TestedAgent = {
   bash: (command) => ({ name: 'bash', arguments: { command } }),
   prepare: () => ({}),
   sendsReasons: true,
+  marksFailures: true,
 };
 
 export const AGENTS: readonly TestedAgent[] = [

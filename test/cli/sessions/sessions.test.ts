@@ -373,6 +373,8 @@ describe('polypod completion', () => {
     expect(complete('run', '--resume', 'tea')).toEqual(['teapot']);
     expect(complete('chat', '-r', 'tea')).toEqual(['teapot']);
     expect(complete('ask', '-m', 'anthropic/claude-opus-5-')).toEqual(['anthropic/claude-opus-5-5']);
+    expect(complete('run', '--backend', 'claude')).toEqual(['claude', 'claude-acp']);
+    expect(complete('backends', 'open')).toEqual(['opencode']);
     expect(complete('mcp', 'st')).toEqual(['status']);
     expect(complete('sessions', 'sh')).toEqual(['show']);
     expect(complete('sessions', 'show', 'sh')).toEqual(['']);

@@ -1,5 +1,5 @@
 import { isPrintableLine, PolypodError } from '../../../base/index.ts';
-import { type DataPaths, keysFile, readModels } from '../../../setup/index.ts';
+import { type DataPaths, keysFile, loadBackends, readConfig, readModels } from '../../../setup/index.ts';
 import { type Row, sessionsIn, trashIn } from '../../../pod/sessions.ts';
 import { type CommandTable, EXIT, runnable } from '../../command.ts';
 import { type Completable, SHELLS } from './completion-scripts.ts';
@@ -61,6 +61,10 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
   models: async (dataPaths) => {
     const { modelReference } = await import('../../../llm/index.ts');
     return (await readModels(dataPaths)).models.map((model) => [modelReference(model), model.name]);
+  },
+  backends: async (dataPaths) => {
+    const { backendTitles } = await loadBackends();
+    return [['polypod', "Polypod's own worker"], ...backendTitles((await readConfig(dataPaths)).config)];
   },
   keys: async (dataPaths) => {
     const { readKeys } = await import('../../../protocols/index.ts');

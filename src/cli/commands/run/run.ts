@@ -128,6 +128,7 @@ Examples:
         denied,
         location,
         model: model ?? before?.model,
+        backend: before?.settings.backend,
         context,
         cancelledBy,
         shortfall: answer.shortfall,
@@ -173,6 +174,8 @@ interface Ending {
   readonly denied: number;
   readonly location: PodLocation;
   readonly model: ModelChoice | undefined;
+  /** The other agent that did the work. */
+  readonly backend: string | undefined;
   readonly context: CommandContext;
   readonly cancelledBy: Origin | undefined;
   readonly shortfall: Shortfall | undefined;
@@ -198,6 +201,11 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
       );
       return EXIT.interrupted;
     case 'failed': {
+      if (ending.backend !== undefined) {
+        // The agent's own account and models are not ours.
+        stderr.write(`polypod run: ${ending.backend}: ${sanitizeLine(outcome.failure.message)}\n`);
+        return failureExitCode(outcome.failure);
+      }
       const { provider, modelId } = model ?? { provider: '', modelId: '' };
       const account = await location.accountOf({ provider, modelId });
       stderr.write(`polypod run: ${explainFailure(outcome.failure, account, `${provider}/${modelId}`)}\n`);

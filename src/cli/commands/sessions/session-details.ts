@@ -27,6 +27,7 @@ export function sessionDetails(
     ...session.approvals.map(
       (approval) => ['asks', `${approval.tool}  ${approval.approvalId}`, callLines(approval)] as const,
     ),
+    ['back end', session.backend],
     ['model', model],
     ['directory', cwd],
     ['made', when(session.createdAt)],

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { asPolypodError, type JsonObject, objectOf, PolypodError, stringOf } from '../../../base/index.ts';
 import {
+  OWN_BACKEND,
   PERMISSION_MODES,
   type Pod,
   type PodEventOf,
@@ -136,7 +137,7 @@ export class Connection {
     const settings: SettingsChange = {
       autoTitle: true,
       ...this.#parts.settings,
-      ...(backend !== undefined && { backend }),
+      backend: backend ?? OWN_BACKEND,
       ...(paths.length > 0 && { paths: [...paths] }),
       ...(servers?.settings && { editorServers: servers.settings }),
     };

@@ -3,6 +3,7 @@ import { ellipsize, type JsonObject, PolypodError, withoutUndefined } from '../.
 import {
   backendModel,
   endRun,
+  OWN_BACKEND,
   type Pod,
   type PodSettings,
   readCommand,
@@ -58,7 +59,8 @@ export class Launcher {
       rules: [...toolRules(request)],
       fallbackRules: [...ASK_BEFORE_EDITS],
       toolLimit: toolLimitWith(undefined, {}, request),
-      ...withoutUndefined({ model, backend }),
+      ...withoutUndefined({ model }),
+      backend: backend ?? OWN_BACKEND,
       ...(skips && skipFor(timeoutMs, this.#now())),
       ...titleSettings(title ?? '', annotated(undefined, notes)),
     });

@@ -44,7 +44,6 @@ export async function linkParts(
     system,
     appendSystem,
     thinking,
-    backend,
     model:
       backend !== undefined && reference !== undefined
         ? backendModel(backend, reference)
@@ -59,7 +58,7 @@ export async function linkParts(
     cwd,
     inMemory: false,
     flags,
-    settings: newSettings(flags, model),
+    settings: newSettings(flags, model, backend),
     directory: header.sessionDirectory,
   };
   const open = () => firstPod(host, sessions, header, inventory.session);

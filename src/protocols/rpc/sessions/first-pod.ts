@@ -1,12 +1,21 @@
-import { withoutUndefined } from '../../../base/index.ts';
+import { PolypodError, withoutUndefined } from '../../../base/index.ts';
 import { resolve } from 'node:path';
-import type { OfferedModel, Host, ModelChoice, Pod, SettingsChange } from '../../../pod/index.ts';
+import {
+  type Host,
+  type ModelChoice,
+  type OfferedModel,
+  OWN_BACKEND,
+  type Pod,
+  type SettingsChange,
+} from '../../../pod/index.ts';
 import { openSessionFile } from './open-session-file.ts';
 import type { RpcSessions } from '../parts.ts';
 import { calledIn, fileIn, latestIn } from './session-directory.ts';
 
 /** The session that the command line selects. */
 export interface SessionSelection {
+  /** For a new session. A session that exists must have it. */
+  readonly backend?: string;
   /** A path, an id, or the beginning or end of an id. */
   readonly resume?: string;
   readonly fork?: string;
@@ -20,7 +29,7 @@ export type FindSession = (word: string) => Promise<{ readonly id: string }>;
 export async function firstPod(
   host: Host,
   sessions: RpcSessions,
-  { resume, fork, isContinued = false }: SessionSelection,
+  { backend, resume, fork, isContinued = false }: SessionSelection,
   find: FindSession,
 ): Promise<Pod> {
   const { cwd, settings, flags, directory } = sessions;
@@ -46,12 +55,31 @@ export async function firstPod(
     return latest && host.pod(latest.id);
   };
   const known = await pod();
-  if (known === undefined)
-    return host.create({ cwd, lazy: true, ...withoutUndefined({ settings }), ...fileIn(directory) });
+  if (known === undefined) {
+    const pod = await host.create({
+      cwd,
+      lazy: true,
+      ...withoutUndefined({ settings }),
+      ...fileIn(directory),
+    });
+    // An unknown back end is refused before `ready`.
+    if (backend !== undefined) await pod.snapshot();
+    return pod;
+  }
+  if (backend !== undefined) await requireBackend(known, backend);
   // Both open the session, so that a session that another process has open is refused before `ready`.
   if (flags === undefined) await known.snapshot();
   else await known.handle({ type: 'configure', set: flags });
   return known;
+}
+
+async function requireBackend(pod: Pod, wanted: string): Promise<void> {
+  const { backend = OWN_BACKEND } = (await pod.snapshot()).settings;
+  if (backend !== wanted)
+    throw new PolypodError(
+      'conflict',
+      `the back end of the session is ${backend}: leave out --backend, or start a new session`,
+    );
 }
 
 function isPath(word: string): boolean {
@@ -60,12 +88,11 @@ function isPath(word: string): boolean {
 
 type RequestedSettings = Pick<
   SettingsChange,
-  'backend' | 'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
+  'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
 >;
 
 /** The session settings of the command line; undefined if there are none. */
 export function settingsFor({
-  backend,
   model,
   thinking,
   system,
@@ -76,7 +103,7 @@ export function settingsFor({
   | SettingsChange
   | undefined {
   const settings = {
-    ...withoutUndefined({ backend, model, thinking, system, appendSystem, toolLimit, contextFiles }),
+    ...withoutUndefined({ model, thinking, system, appendSystem, toolLimit, contextFiles }),
   };
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
@@ -92,7 +119,9 @@ export function choiceOf({ provider, id }: Pick<OfferedModel, 'provider' | 'id'>
 export function newSettings(
   flags: SettingsChange | undefined,
   model: ModelChoice,
-): SettingsChange | undefined {
-  const isOpen = flags?.model === undefined && flags?.backend === undefined;
-  return isOpen && model.provider !== 'sim' ? { ...flags, model } : flags;
+  backend: string | undefined,
+): SettingsChange {
+  const settings = { ...flags, backend: backend ?? OWN_BACKEND };
+  const isOpen = flags?.model === undefined && backend === undefined;
+  return isOpen && model.provider !== 'sim' ? { ...settings, model } : settings;
 }

@@ -1,6 +1,6 @@
-import { arrayOf, stringOf, tryParse } from '../../../base/index.ts';
+import { arrayOf, asPolypodError, stringOf, tryParse } from '../../../base/index.ts';
 import type { Host, Pod, Row } from '../../../pod/index.ts';
-import { unknown } from '../errors.ts';
+import { unknown, wrongField } from '../errors.ts';
 import { allows, type KeyRecord } from '../keys/key.ts';
 
 const PREFIX = 'tasks:';
@@ -62,7 +62,12 @@ export class OwnedSessions {
     if (row !== undefined) return this.#host.pod(row.id);
     if (this.#host.sessions.get(sessionId) !== undefined) throw unknown(`session ${sessionId}`);
     const settings = backend === undefined ? {} : { settings: { backend } };
-    return this.#host.create({ cwd, key: nameOf(key.owner, sessionId), ...settings });
+    return this.#host
+      .create({ cwd, key: nameOf(key.owner, sessionId), ...settings })
+      .catch((thrown: unknown) => {
+        const isUnknown = backend !== undefined && asPolypodError(thrown).code === 'not-found';
+        throw isUnknown ? wrongField('context.backend', 'is not a back end of this agent') : thrown;
+      });
   }
 
   async list(key: KeyRecord): Promise<readonly Row[]> {
