@@ -280,10 +280,10 @@ function forbiddenImports(source: Source): readonly string[] {
     if (!ALLOWED[from]?.includes(to)) return [`${where}: ${from} may not import ${to}`];
     const isIndex =
       target === `src/${to}/index.ts` || target === `src/${to}.ts` || LIGHT_ENTRIES.includes(target);
-    // The registry lists providers and doors one by one; all other folders import the index.
+    // The registry lists providers, doors and back ends one by one; all other folders import the index.
     const isListed =
       (from === 'registry' || from === 'index') &&
-      /^src\/(?:llm\/[^/]+\/index|protocols\/[^/]+\/(?:index|door))\.ts$/.test(target);
+      /^src\/(?:(?:llm|backends)\/[^/]+\/index|protocols\/[^/]+\/(?:index|door))\.ts$/.test(target);
     // The daemon uses most of the setup; commands that start fast enter it by the light index.
     const isPartOfSetup = from === 'daemon' && /^src\/setup\/[^/]+\/index\.ts$/.test(target);
     return isIndex || isListed || isPartOfSetup ? [] : [`${where}: folders are entered by their index.ts`];

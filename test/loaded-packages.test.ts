@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSim } from '../src/sim/index.ts';
@@ -31,6 +31,8 @@ Module._load = function (request, parent, ...rest) {
 interface Run {
   /** The packages that were loaded. */
   readonly packages: () => readonly string[];
+  /** The files of the bundle that were loaded, without those that only name the exports of another one. */
+  readonly files: () => readonly string[];
   readonly output: () => string;
   readonly until: (text: string) => Promise<void>;
   /** Waits for the end. */
@@ -67,6 +69,14 @@ function start(
         readFileSync(record, 'utf8')
           .split('\n')
           .flatMap((line) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(line)?.[1] ?? []),
+      ),
+    ],
+    files: () => [
+      ...new Set(
+        readFileSync(record, 'utf8')
+          .split('\n')
+          .filter((line) => dirname(line) === dirname(MAIN) && statSync(line).size > 300)
+          .map((line) => basename(line)),
       ),
     ],
     until: async (text) => {
@@ -113,6 +123,26 @@ describe('packages are loaded on demand', () => {
     expect(daemon.packages()).not.toContain('@fastify/swagger');
     await daemon.stop();
   });
+
+  it.each([
+    ['serve', ['serve', '--offline', '--json'], '"socket"', []],
+    // A session that is stored would be published a moment later.
+    ['rpc', ['--mode', 'rpc', '--no-session'], '"type":"ready"', ['pod', 'store']],
+  ])(
+    'polypod %s loads only files for this purpose until it is ready',
+    async (moment, args, ready, indexes) => {
+      const run = start(args, temporaryDirectory(), { ANTHROPIC_API_KEY: 'any' });
+      await run.until(ready);
+      const files = run.files();
+      await run.stop();
+      // The name of a file lists what needs it: scripts/cli-bundle.mjs.
+      const others = files.filter((name) => !name.split('-').includes(moment));
+      expect(files.length).toBeGreaterThan(others.length);
+      expect(others.map((name) => name.replace(/-[\w-]{8}\.js$/, '')).toSorted()).toEqual(
+        ['base', 'code-cache', 'main.js', 'rolldown-runtime', ...indexes].toSorted(),
+      );
+    },
+  );
 
   it('polypod ask loads those of AWS when a Bedrock account answers, and not when there is only one', async () => {
     const sim = await startSim({ script: () => ({ parts: [{ text: 'Hello.' }] }) });

@@ -344,8 +344,9 @@ export class TurnBuilder {
     this.#endRetry(outcome.status === 'finished', outcome.status === 'failed' ? outcome.failure : undefined);
     const isCut = outcome.status === 'failed' || outcome.status === 'cancelled';
     // What has waited for the end of the calls may begin the next turn.
-    while (this.#phase !== 'none' && !(isCut && this.#phase === 'answer')) {
-      if (this.#phase === 'answer') this.#endAnswer();
+    for (let phase = this.#phase; phase !== 'none'; phase = this.#phase) {
+      if (phase === 'answer' && isCut) break;
+      if (phase === 'answer') this.#endAnswer();
       for (const callId of this.#calls.keys()) this.#end(callId, 'interrupted', INTERRUPTED);
     }
     if (outcome.status === 'failed') this.#beginAnswer();

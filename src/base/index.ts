@@ -45,7 +45,13 @@ export { nearestMatch } from './text/nearest-match.ts';
 export { isPartOfId } from './part-of-id.ts';
 export { promptTitle, writtenTitle } from './text/title.ts';
 export { isPrintableLine } from './text/printable-line.ts';
-export { DAEMON_SOCKET, dataDirectoryFrom, homeFrom, socketDirectory } from './socket-directory.ts';
+export {
+  cacheDirectoryFrom,
+  DAEMON_SOCKET,
+  dataDirectoryFrom,
+  homeFrom,
+  socketDirectory,
+} from './socket-directory.ts';
 export { isReaderTooSlow, ReaderTooSlowError } from './reader-too-slow-error.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';

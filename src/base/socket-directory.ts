@@ -10,6 +10,11 @@ export function dataDirectoryFrom(env: Environment, requested?: string): string 
   return join(absolute(env.XDG_DATA_HOME) ?? join(homeFrom(env), '.local', 'share'), 'polypod');
 }
 
+/** The directory for files that can be recreated. */
+export function cacheDirectoryFrom(env: Environment): string {
+  return join(absolute(env.XDG_CACHE_HOME) ?? join(homeFrom(env), '.cache'), 'polypod');
+}
+
 /**
  * The directory of the sockets of a data directory. The system limits the length of socket paths, so the data directory, which may
  * be deep, is only used as a last resort.

@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os';
-import { asPolypodError, type ErrorCode, nearestMatch, PolypodError, systemCodeOf } from '../base/index.ts';
+import { join } from 'node:path';
+import {
+  asPolypodError,
+  cacheDirectoryFrom,
+  type ErrorCode,
+  nearestMatch,
+  PolypodError,
+  systemCodeOf,
+} from '../base/index.ts';
 import { EXIT, type ExitCode, type CommandContext } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isRpcMode } from './rpc/is-rpc-mode.ts';
@@ -20,6 +28,9 @@ const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
   'tool-failed': EXIT.failed,
   internal: EXIT.broken,
 };
+
+/** The commands that load much code: those that host agents. */
+const CACHED: ReadonlySet<string> = new Set(['acp', 'chat', 'run', 'serve']);
 
 const interruption = new AbortController();
 
@@ -57,13 +68,18 @@ function interrupt(): void {
 // A reader that closes the pipe early (`| head`) is not an error.
 process.stdout.on('error', (error) => process.exit(systemCodeOf(error) === 'EPIPE' ? EXIT.ok : EXIT.broken));
 
-process.exitCode = await main(process.argv.slice(2));
+// The exit code of a process that runs out of work before its command has ended.
+process.exitCode = EXIT.broken;
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});
 
 async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
   try {
     if (process.platform === 'win32')
       throw new PolypodError('bad-request', 'Polypod needs Unix: run it in WSL2');
     if (isRpcMode(process.argv.slice(2))) {
+      await cacheCode('rpc');
       const { rpc } = await import('./rpc/rpc.ts');
       // The client may keep stdin open: the process exits as soon as the code is known.
       process.exit(await rpc(process.argv.slice(2), context));
@@ -74,9 +90,17 @@ async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
   }
 }
 
+/** Saves the time to compile the code of a command again. The variable is that of Node.js. */
+async function cacheCode(command: string): Promise<void> {
+  if (context.env.NODE_DISABLE_COMPILE_CACHE !== undefined) return;
+  const { cacheCode: cache } = await import('./code-cache.ts');
+  cache(join(cacheDirectoryFrom(context.env), 'code'), command);
+}
+
 async function dispatch(name: string, argv: readonly string[]): Promise<ExitCode> {
   if (name === '--version' || name === '-V' || name === 'version') return print(`${version()}\n`);
   if (name === '--help' || name === '-h' || name === 'help') return help(argv[0]);
+  if (CACHED.has(name)) await cacheCode(name);
   const command = await commandNamed(name);
   const end = argv.indexOf('--');
   // `-h` may be a word of a prompt: it requests help only where no prompt is possible.

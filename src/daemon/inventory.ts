@@ -1,8 +1,13 @@
 import type { Environment } from '../llm/index.ts';
 import type { Host } from '../pod/index.ts';
 import type { Inventory } from '../protocols/index.ts';
-import { findSession, promptFiles } from '../setup/index.ts';
-import { offeredModel, offeredModels, refuseUnknownProvider } from '../setup/models/index.ts';
+import {
+  findSession,
+  offeredModel,
+  offeredModels,
+  promptFiles,
+  refuseUnknownProvider,
+} from '../setup/index.ts';
 import type { DataPaths } from '../setup/paths/index.ts';
 import type { Setup } from './setup.ts';
 
@@ -19,7 +24,7 @@ export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): 
     models: () => offeredModels({ env, dataPaths, config: setup.config, access: setup.models }),
     model: async (reference) => {
       const ready = await setup.models.choose(reference);
-      return { model: offeredModel(ready), notices: ready.notices };
+      return { model: await offeredModel(ready), notices: ready.notices };
     },
     refuseUnknownProvider: (name) => refuseUnknownProvider(name, setup.config),
     toolNames,

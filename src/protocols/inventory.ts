@@ -9,7 +9,7 @@ export interface Inventory {
   readonly model: (
     reference?: string,
   ) => Promise<{ readonly model: OfferedModel; readonly notices: readonly string[] }>;
-  readonly refuseUnknownProvider: (name: string) => void;
+  readonly refuseUnknownProvider: (name: string) => Promise<void>;
   /** The built-in tools of agents. */
   readonly toolNames: () => Promise<readonly string[]>;
   /** The prompts that the user and the project of a directory store in files. */

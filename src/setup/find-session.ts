@@ -44,19 +44,33 @@ function unknownSession(sessions: readonly SessionRef[], word: string): PolypodE
  * those of sessions that were created together are the same.
  */
 export function shortIds(ids: readonly string[], least = 8): ReadonlyMap<string, string> {
+  const byEnd = new Map<string, string[]>();
+  for (const id of ids) {
+    const end = id.slice(-least);
+    const same = byEnd.get(end);
+    if (same === undefined) byEnd.set(end, [id]);
+    else same.push(id);
+  }
+  // Almost all ids differ in their last characters already.
+  return new Map(
+    [...byEnd].flatMap(([end, [id = '', ...others]]): readonly (readonly [string, string])[] =>
+      others.length === 0 ? [[id, end]] : uniqueEnds([id, ...others], least),
+    ),
+  );
+}
+
+function uniqueEnds(ids: readonly string[], least: number): readonly (readonly [string, string])[] {
   const sorted = ids
     .map((id) => ({ id, reversed: Array.from(id).toReversed().join('') }))
     .toSorted((one, other) => (one.reversed < other.reversed ? -1 : 1));
-  return new Map(
-    sorted.map(({ id, reversed }, at) => {
-      const length = Math.max(
-        least,
-        commonPrefixLength(reversed, sorted[at - 1]?.reversed) + 1,
-        commonPrefixLength(reversed, sorted[at + 1]?.reversed) + 1,
-      );
-      return [id, id.slice(-length)];
-    }),
-  );
+  return sorted.map(({ id, reversed }, at) => {
+    const length = Math.max(
+      least,
+      commonPrefixLength(reversed, sorted[at - 1]?.reversed) + 1,
+      commonPrefixLength(reversed, sorted[at + 1]?.reversed) + 1,
+    );
+    return [id, id.slice(-length)];
+  });
 }
 
 function commonPrefixLength(one: string, other: string | undefined): number {

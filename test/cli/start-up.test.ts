@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { bundleCli } from '../../scripts/cli-bundle.mjs';
+import { bundleCli, MOMENTS } from '../../scripts/cli-bundle.mjs';
 
 let chunks: Awaited<ReturnType<typeof bundleCli>>;
 
@@ -58,6 +58,18 @@ test.each(['ls', 'completion/completion', 'log/log', 'log/logs'])(
 
 test('polypod ls does not load the store: it reads one file', () => {
   expect(foldersLoadedWith('src/cli/commands/ls.ts')).toEqual(['base', 'cli', 'pod', 'setup', 'terminal']);
+});
+
+test('polypod serve is ready without a provider, a pod, a tool, and what serves the clients of doors', () => {
+  const loaded = new Set(MOMENTS.serve.flatMap((path) => modulesLoadedWith(`src/${path}`)));
+  expect(loaded).toContain('daemon/daemon.ts');
+  const late = [
+    /^llm\/(?:anthropic|aws|bedrock|gemini|google-auth|ollama|openai-.*)\//,
+    /^(?:mcp|sim|timeline|worker\/worker|pod\/live|tools\/(?:process|sandbox|search|web))\b/,
+    /^tools\/(?:builtin-tools|bash|edit|find|grep|ls|read|write|policy\/(?:examine|guard|judge))\.ts$/,
+    /^protocols\/.*\/(?:open-link|connection|rpc-session|broadcast)\.ts$/,
+  ];
+  expect([...loaded].filter((file) => late.some((pattern) => pattern.test(file)))).toEqual([]);
 });
 
 test('polypod run loads the packages for diffs and .gitignore on demand', () => {

@@ -50,7 +50,8 @@ export interface CallFields {
 export function mergeCall(before: CallFields | undefined, update: JsonObject): CallFields {
   const known = before ?? newCall(stringOf(update.toolCallId));
   const content = Array.isArray(update.content) ? update.content.map(objectOf) : undefined;
-  const meta = objectOf(update._meta);
+  const { _meta: extensions } = update;
+  const meta = objectOf(extensions);
   const { data } = objectOf(meta.terminal_output ?? meta.terminal_output_delta);
   const exit = objectOf(meta.terminal_exit);
   return {
@@ -330,7 +331,11 @@ export function oneLine(text: string, maxLength = 120): string {
 }
 
 /** The result of a call. The diffs are added by `diffDetails`, which takes time. */
-export function callOutput(fields: CallFields, isFailed: boolean, dialect: CallDialect): ToolOutput {
+export function callOutput(
+  fields: CallFields,
+  end: 'completed' | 'failed' | 'cancelled',
+  dialect: CallDialect,
+): ToolOutput {
   const tool = toolOf(fields);
   const raw = objectOf(fields.rawOutput);
   const exitCode =
@@ -338,13 +343,20 @@ export function callOutput(fields: CallFields, isFailed: boolean, dialect: CallD
     numberOf(objectOf(raw.metadata).exit) ??
     numberOf(raw.exitCode) ??
     numberOf(raw.exit_code);
-  const isError = isFailed || (exitCode !== undefined && exitCode !== 0);
+  const isError = end !== 'completed' || (exitCode !== undefined && exitCode !== 0);
   const shown = fields.content.filter((part) => part.type !== 'text' || part.text !== '');
   const text = fields.printed || rawText(fields.rawOutput);
   const content: readonly Content[] =
     shown.length > 0 ? shown : [{ type: 'text', text: text || noOutput(fields, isError) }];
   const title = titleOf(fields, tool, dialect);
-  const outcome = isError ? (exitCode === undefined ? 'failed' : `exit code ${exitCode}`) : 'done';
+  const outcome =
+    end === 'cancelled'
+      ? 'cancelled'
+      : isError
+        ? exitCode === undefined
+          ? 'failed'
+          : `exit code ${exitCode}`
+        : 'done';
   return {
     summary: `${oneLine(title, 80)}: ${outcome}`,
     content: content.map(limitSize),
@@ -379,12 +391,17 @@ export function outputSoFar({ content, printed }: CallFields): string {
   return printed || content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
+/** The list that a tool for todos sets, for agents that send no plan; undefined for other tools. */
+export function todosOf({ name, input }: CallFields): readonly TodoItem[] | undefined {
+  return /^todo_?write$/i.test(name) && Array.isArray(input.todos) ? planItems(input.todos) : undefined;
+}
+
 /** The entries of a plan; a status that is not known counts as pending. */
 export function planItems(entries: unknown): readonly TodoItem[] {
   return arrayOf(entries).flatMap((entry): readonly TodoItem[] => {
     const { content, status } = objectOf(entry);
     const text = oneLine(stringOf(content), 500);
-    return text === ''
+    return text === '' || status === 'cancelled'
       ? []
       : [{ content: text, status: TODO_STATUSES.find((known) => known === status) ?? 'pending' }];
   });

@@ -97,7 +97,8 @@ export const ACP_PROGRAMS: readonly AgentProgram[] = (
           options: {
             settingSources: trustProject ? ['user', 'project', 'local'] : ['user'],
             strictMcpConfig: true,
-            settings: JSON.stringify({ permissions: { ask: ['*'] }, disableAutoMode: 'disable' }),
+            allowDangerouslySkipPermissions: false,
+            settings: { permissions: { ask: ['*'] }, disableAutoMode: 'disable' },
           },
         },
       }),

@@ -1,8 +1,7 @@
 import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type JsonObject, messageOf, parseObject, stringOf } from '../../base/index.ts';
+import { isObject, type JsonObject, messageOf, parseObject, stringOf } from '../../base/index.ts';
 import type { AgentEvent } from '../agent-event.ts';
 import type {
   AgentConnection,
@@ -12,7 +11,7 @@ import type {
   ProbeResult,
 } from '../agent-program.ts';
 import { AcpError, AcpLink, connectAcp } from './connection.ts';
-import type { AcpDescription, ProbeModel } from './program.ts';
+import type { AcpDescription, PrepareLaunch, ProbeModel } from './program.ts';
 
 /** How long a probe may take. */
 const PROBE_MS = 90_000;
@@ -20,7 +19,7 @@ const MARK = 'probe-ran';
 
 /** Checks that the agent asks before it runs a command, as it is started for a pod. */
 export async function probeAcp(description: AcpDescription, options: ProbeOptions): Promise<ProbeResult> {
-  const { probeModel, prepare } = description;
+  const { probeModel } = description;
   if (probeModel === undefined) return { status: 'failed', detail: 'this agent has no probe' };
   const root = await mkdtemp(join(options.directory, 'probe-'));
   const cwd = join(root, 'project');
@@ -30,10 +29,11 @@ export async function probeAcp(description: AcpDescription, options: ProbeOption
   const server = createServer((request, response) => void answer(request, response, tool.name));
   try {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const model = await probeModel(`http://127.0.0.1:${port}`, { env: options.env, home });
+    const address = server.address();
+    const port = isObject(address) ? address.port : 0;
+    const model = await probeModel(`http://127.0.0.1:${String(port)}`, { env: options.env, home });
     tool.name = model.tool;
-    const probed: AcpDescription = { ...description, ...(prepare && { prepare: withModel(prepare, model) }) };
+    const probed: AcpDescription = { ...description, prepare: withModel(description.prepare, model) };
     const hasAsked = await runProbe(probed, { ...options, env: { ...options.env, ...model.env } }, cwd);
     const hasRun = await access(join(cwd, MARK)).then(
       () => true,
@@ -54,9 +54,9 @@ export async function probeAcp(description: AcpDescription, options: ProbeOption
 }
 
 /** The arguments and variables of the probe come last: they direct the agent to the model of the probe. */
-function withModel(prepare: NonNullable<AcpDescription['prepare']>, model: ProbeModel): typeof prepare {
+function withModel(prepare: AcpDescription['prepare'], model: ProbeModel): PrepareLaunch {
   return async (launch) => {
-    const prepared = await prepare(launch);
+    const prepared = (await prepare?.(launch)) ?? { args: [], env: {}, instructions: '' };
     return { ...prepared, args: [...prepared.args, ...model.args] };
   };
 }

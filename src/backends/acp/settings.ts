@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, copyFile, lstat, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type JsonObject, objectOf, parseObject, withoutUndefined } from '../../base/index.ts';
+import { type JsonObject, objectOf, parseObject, PolypodError, withoutUndefined } from '../../base/index.ts';
 import type { PrepareLaunch, PrepareProbe } from './program.ts';
 
 /**
@@ -98,8 +98,17 @@ const OPENCODE_PERMISSION = {
   question: 'deny',
 };
 
-/** Starts opencode so that every call asks, and without the configuration, plugins and commands of the project. */
+/**
+ * Starts opencode so that every call asks, and without the configuration of the project. Since opencode 1.18 loads the plugins of a project
+ * even if it is started without the project's configuration, a project with such files is refused.
+ */
 export const prepareOpencode: PrepareLaunch = async ({ env, trustProject, cwd }) => {
+  const found = trustProject ? undefined : await projectConfig(cwd, env.HOME);
+  if (found !== undefined)
+    throw new PolypodError(
+      'denied',
+      `opencode would load the configuration of this project (${found}), which can run programs and allow calls. Remove it, or set trust_project: true for this back end if you trust the project.`,
+    );
   const stated = parseObject(env.OPENCODE_CONFIG_CONTENT ?? '') ?? {};
   const instructions = trustProject ? [] : await opencodeInstructions(cwd);
   const config: JsonObject = {
@@ -119,6 +128,23 @@ export const prepareOpencode: PrepareLaunch = async ({ env, trustProject, cwd })
     instructions: '',
   };
 };
+
+/** The first file or directory of opencode in the project: opencode looks in all directories up to the root of the repository. */
+async function projectConfig(cwd: string, home: string | undefined): Promise<string | undefined> {
+  for (const directory of await directoriesUpToRepository(cwd, true)) {
+    // The user's own, which opencode reads for every project.
+    if (directory === home) continue;
+    for (const name of ['opencode.json', 'opencode.jsonc', '.opencode']) {
+      const path = join(directory, name);
+      const exists = await lstat(path).then(
+        () => true,
+        () => false,
+      );
+      if (exists) return path;
+    }
+  }
+  return undefined;
+}
 
 /** The files that opencode reads by itself in a project with its configuration: those with the first name that exists. */
 async function opencodeInstructions(cwd: string): Promise<readonly string[]> {
@@ -182,7 +208,8 @@ async function instructionFiles(cwd: string, names: readonly string[]): Promise<
   return found;
 }
 
-async function directoriesUpToRepository(cwd: string): Promise<readonly string[]> {
+/** The directory and those above it, to the root of the repository. Outside of one: the directory, or all above it. */
+async function directoriesUpToRepository(cwd: string, all = false): Promise<readonly string[]> {
   const directories: string[] = [];
   for (let directory = cwd; ; directory = dirname(directory)) {
     directories.push(directory);
@@ -191,7 +218,7 @@ async function directoriesUpToRepository(cwd: string): Promise<readonly string[]
       () => false,
     );
     if (isRepository) return directories;
-    if (dirname(directory) === directory) return [cwd];
+    if (dirname(directory) === directory) return all ? directories : [cwd];
   }
 }
 

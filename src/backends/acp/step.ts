@@ -20,6 +20,7 @@ import {
   mergeCall,
   outputSoFar,
   planItems,
+  todosOf,
 } from './calls.ts';
 
 /** What a connection knows about its session. */
@@ -34,7 +35,7 @@ export interface AcpState {
   readonly isDenied: boolean;
   readonly calls: ReadonlyMap<string, CallState>;
   readonly requests: ReadonlyMap<string, OpenRequest>;
-  /** Requests of the agent that this connection serves, such as files and terminals. */
+  /** The summaries so far, by the id of the compaction. */
   readonly compactions: ReadonlyMap<string, string>;
 }
 
@@ -313,16 +314,19 @@ function updatedCall(state: AcpState, update: JsonObject): AcpStep {
   const isOver = status === 'completed' || status === 'failed';
   const isComplete = isOver || status === 'in_progress';
   const text = status === 'in_progress' && fields !== known?.fields ? outputSoFar(fields) : '';
-  const isReported = known?.isReported === true || isComplete;
+  const wasReported = known?.isReported ?? false;
+  const wasStarted = known?.isStarted ?? false;
+  const isReported = wasReported || isComplete;
   // `in_progress` alone does not mean that it runs: opencode asks for permission after it.
-  const isStarted = known?.isStarted === true || (text !== '' && known !== undefined);
+  const isStarted = wasStarted || (text !== '' && known !== undefined);
   const events: AgentEvent[] = [];
-  if (isReported && known?.isReported !== true)
-    events.push({ type: 'call', call: describeCall(fields, state.dialect) });
-  if (isStarted && known?.isStarted !== true) events.push({ type: 'call-start', callId });
+  if (isReported && !wasReported) events.push({ type: 'call', call: describeCall(fields, state.dialect) });
+  if (isStarted && !wasStarted) events.push({ type: 'call-start', callId });
   if (isStarted && !isOver && text !== '' && text !== (known && outputSoFar(known.fields)))
     events.push({ type: 'call-update', callId, text });
-  if (isOver) events.push(endOf(state, fields, status === 'failed'));
+  if (isOver) events.push(endOf(state, fields, status));
+  const todos = status === 'completed' ? todosOf(fields) : undefined;
+  if (todos !== undefined) events.push({ type: 'todos', items: todos });
   const next = withCall(state, { fields, isReported, isStarted, isEnded: isOver });
   return unchanged(next, {
     events,
@@ -330,9 +334,10 @@ function updatedCall(state: AcpState, update: JsonObject): AcpStep {
   });
 }
 
-function endOf(state: AcpState, fields: CallFields, isFailed: boolean): AgentEvent {
-  const output = callOutput(fields, isFailed, state.dialect);
-  const status = state.isCancelling ? 'interrupted' : output.isError ? 'failed' : 'done';
+function endOf(state: AcpState, fields: CallFields, end: 'completed' | 'failed'): AgentEvent {
+  const { isCancelling, dialect } = state;
+  const output = callOutput(fields, isCancelling ? 'cancelled' : end, dialect);
+  const status = isCancelling ? 'interrupted' : output.isError ? 'failed' : 'done';
   return { type: 'call-end', callId: fields.callId, status, output };
 }
 

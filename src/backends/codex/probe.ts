@@ -1,8 +1,10 @@
 import { access, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import {
   arrayOf,
+  type Env,
   type JsonObject,
   messageOf,
   objectOf,
@@ -36,6 +38,10 @@ export async function describe(options: ProbeOptions): Promise<AgentDescription>
   }
 }
 
+function codexHome({ CODEX_HOME, HOME = homedir() }: Env): string {
+  return CODEX_HOME ?? join(HOME, '.codex');
+}
+
 /** Codex runs commands that the user has allowed for ever in Codex itself, and does not ask us. */
 async function rulesProblem(directory: string): Promise<string | undefined> {
   const names = await readdir(directory).catch(() => []);
@@ -53,6 +59,9 @@ async function rulesProblem(directory: string): Promise<string | undefined> {
  * are used otherwise. The command must not run before it is approved.
  */
 export async function probe(options: ProbeOptions): Promise<ProbeResult> {
+  // The configuration of the check has no rules, so those of the user are read.
+  const unasked = await rulesProblem(join(codexHome(options.env), 'rules'));
+  if (unasked !== undefined) return { status: 'runs-unasked', detail: unasked };
   const directory = await mkdtemp(join(options.directory, 'probe-'));
   const model = await startModel();
   try {

@@ -15,7 +15,7 @@ import {
 import { EditorServerValues, OfferedServices } from './client-services.ts';
 import { HostApprovals } from './host-approvals.ts';
 import { Layout } from './layout.ts';
-import { LivePod } from '../live/live-pod.ts';
+import type { LivePod } from '../live/live-pod.ts';
 import type { HostCallbacks } from '../live/pod-options.ts';
 import { Pod } from '../pod.ts';
 import { NewSessions } from './new-sessions.ts';
@@ -253,11 +253,13 @@ export class Host {
   }
 
   async #open(id: string): Promise<LivePod> {
+    // A process loads the code of pods with its first pod. It is most of the code: worker, tools, policy.
+    const { LivePod: Pods } = await import('../live/live-pod.ts');
     const { files, durability, agents, limits, approvals, now } = this.#options;
     const fresh = this.#unsaved.get(id);
     if (this.#removing.has(id) || (fresh === undefined && this.#catalogue.get(id) === undefined))
       throw unknownPod(id);
-    const pod = await LivePod.open({
+    const pod = await Pods.open({
       file: this.fileOf(id),
       ...(fresh && { header: fresh.header, settings: fresh.settings }),
       feedDirectory: this.#layout.feed(id),

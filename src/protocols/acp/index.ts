@@ -13,6 +13,6 @@ export async function serveAcp(
   context: LinkContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const [serve, parts] = await Promise.all([import('./link/serve.ts'), import('./link/link-parts.ts')]);
-  return serve.serveAcp(streams, parts.linkParts(header, context), signal);
+  const { linkParts, serveAcp: serve } = await import('./link/open-link.ts');
+  return serve(streams, linkParts(header, context), signal);
 }

@@ -2,14 +2,10 @@ import type { Socket } from 'node:net';
 import type { JsonObject } from '../../base/index.ts';
 import { PolypodError } from '../../base/index.ts';
 import { connectUnix, containFailures, listenUnix, NO_ID, RPC_CODES, rpcError } from '../../wire/index.ts';
-import { Approvals } from './approvals/approvals.ts';
 import { Backlog } from './events/backlog.ts';
 import { Follower } from './events/follower.ts';
-import { Launcher } from './sessions/launch.ts';
-import { serveLink } from './link.ts';
-import { callMethod, type HldContext } from './methods.ts';
 import { skipping } from './sessions/session.ts';
-import { Sessions } from './sessions/sessions.ts';
+import type { HldContext } from './methods.ts';
 import { DEFAULT_HEARTBEAT_MS, DEFAULT_LIMITS, type HldSettings } from './settings.ts';
 import { Subscriptions } from './events/subscriptions.ts';
 
@@ -33,7 +29,6 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     publish: (event, runId) => subscriptions.publish(event, runId),
   });
   await follower.start();
-  const context = contextFor(settings, follower, now);
   const links = new Set<Socket>();
   let [refused, cutOff] = [0, 0];
   const backlog = new Backlog({ ...DEFAULT_LIMITS, ...limits }, ({ reason, unread }) => {
@@ -44,8 +39,18 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     links.add(socket);
     containFailures(socket, (thrown) => settings.caught?.(thrown));
     socket.on('close', () => links.delete(socket));
-    void serveLink(socket, {
-      serve: (call) => callMethod(call, context),
+    serve(socket).catch((thrown: unknown) => {
+      settings.caught?.(thrown);
+      socket.destroy();
+    });
+  };
+  let context: HldContext | undefined;
+  const serve = async (socket: Socket): Promise<void> => {
+    // Loaded with the first client: the daemon is ready without it.
+    const { callMethod, contextFor, serveLink } = await import('./open-link.ts');
+    const methods = (context ??= contextFor(settings, follower, now));
+    await serveLink(socket, {
+      serve: (call) => callMethod(call, methods),
       subscriptions,
       backlog,
       onRefused: () => {
@@ -90,19 +95,6 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     follower.close();
     throw thrown;
   }
-}
-
-function contextFor(settings: HldSettings, follower: Follower, now: () => number): HldContext {
-  const { host, version } = settings;
-  const sessions = new Sessions(host, (id) => follower.isInterrupting(id), now);
-  return {
-    host,
-    sessions,
-    launcher: new Launcher(settings, sessions, now),
-    approvals: new Approvals(host, sessions, now),
-    version,
-    now,
-  };
 }
 
 /** How long a client may take to read the remaining bytes when the door closes. */

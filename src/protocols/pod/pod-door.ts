@@ -1,6 +1,6 @@
 import type { Pod } from '../../pod/index.ts';
-import { Broadcast } from './broadcast.ts';
-import { Link, type LinkOptions, type Receiver } from './link.ts';
+import type { Broadcast } from './broadcast.ts';
+import type { Link, LinkOptions, Receiver } from './link.ts';
 import { type ListenOptions, PodListener } from './pod-listener.ts';
 import type { WireEvent } from './wire.ts';
 
@@ -33,9 +33,10 @@ export class PodDoor {
     const onLeave = (): void => {
       this.#links -= 1;
     };
+    const { Link: OpenLink } = await import('./open-link.ts');
     return this.join(pod, (broadcast) => {
       this.#links += 1;
-      return new Link(broadcast, receiver, { ...options, onRefused, onLeave });
+      return new OpenLink(broadcast, receiver, { ...options, onRefused, onLeave });
     });
   }
 
@@ -53,7 +54,7 @@ export class PodDoor {
     const forget = (): void => {
       if (this.#broadcasts.get(pod.id) === opening) this.#broadcasts.delete(pod.id);
     };
-    const opening: Promise<Broadcast> = Broadcast.open(pod, forget);
+    const opening = import('./open-link.ts').then(({ Broadcast: Opened }) => Opened.open(pod, forget));
     this.#broadcasts.set(pod.id, opening);
     opening.catch(forget);
     return opening;

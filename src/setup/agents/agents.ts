@@ -25,7 +25,6 @@ import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
 import { readAgentFiles, readInstructions, readSkills, skillTool } from '../project/index.ts';
 import { withExtensions } from './agent-extensions.ts';
-import { openBackend, withBackend } from './backend.ts';
 import { backgroundLimits, createCommandLimiter } from './command-limits.ts';
 import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
@@ -256,6 +255,7 @@ async function openAgent(
     close: () => servers.close(),
   };
   if (backendName === undefined) return agent;
+  const { openBackend, withBackend } = await import('./backend.ts');
   const backend = await openBackend({
     name: backendName,
     podId,

@@ -12,7 +12,8 @@ import {
 } from '../../llm/index.ts';
 import type { Agent, TitleSource, WrittenTitle } from '../../pod/index.ts';
 import type { TitleSettings } from '../config/config.ts';
-import type { ModelAccess, ReadyModel } from '../models/model-access.ts';
+import type { ModelAccess } from '../models/model-access.ts';
+import type { ReadyModel } from '../models/ready-model.ts';
 
 export interface TitleWriterOptions {
   readonly settings: () => TitleSettings;

@@ -10,9 +10,10 @@ import {
 import type { OfferedModel } from '../../pod/index.ts';
 import { providers } from '../../registry.ts';
 import type { Config } from '../config/config.ts';
-import type { ModelAccess, ReadyModel } from './model-access.ts';
+import type { ModelAccess } from './model-access.ts';
 import { readModels } from './model-files.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
+import type { ReadyModel } from './ready-model.ts';
 
 export interface OfferedModelsOptions {
   readonly env: Environment;

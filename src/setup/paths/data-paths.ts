@@ -1,6 +1,12 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Environment } from '../../llm/index.ts';
-import { DAEMON_SOCKET, dataDirectoryFrom, homeFrom, socketDirectory } from '../../base/index.ts';
+import {
+  cacheDirectoryFrom,
+  DAEMON_SOCKET,
+  dataDirectoryFrom,
+  homeFrom,
+  socketDirectory,
+} from '../../base/index.ts';
 
 /** The locations of Polypod's files on this machine. */
 export interface DataPaths {
@@ -72,7 +78,7 @@ export function dataPathsFrom(
   const base = (variable: string, ...fallback: string[]) =>
     join(absolute(env[variable]) ?? join(home, ...fallback), 'polypod');
   const configFile = nonEmpty(env.POLYPOD_CONFIG) ?? join(base('XDG_CONFIG_HOME', '.config'), 'config.yaml');
-  const cacheDirectory = base('XDG_CACHE_HOME', '.cache');
+  const cacheDirectory = cacheDirectoryFrom(env);
   const dataDirectory = dataDirectoryFrom(env, overrides.dataDirectory);
   return {
     home,

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { acpProgram } from '../../../src/backends/acp/index.ts';
+import { probeOpencode } from '../../../src/backends/acp/settings.ts';
 import type { SimAnswer } from '../../../src/sim/index.ts';
 import {
   AGENTS,
@@ -10,7 +12,7 @@ import {
   type Connected,
   inOrder,
   isInstalled,
-  placeFor,
+  projectFor,
   programOf,
   PromptAnswers,
   startAgent,
@@ -37,7 +39,7 @@ describe.each(AGENTS)('$name', (agent) => {
         running = await startAgent(agent, answers.script, { atEnd: (work) => atEnd.push(work) });
     });
     afterAll(async () => {
-      for (const work of atEnd.reverse()) await work();
+      for (const work of atEnd.toReversed()) await work();
     });
     beforeEach(() => isInstalled(agent) && running.collected.clear());
 
@@ -275,7 +277,7 @@ describe.each(AGENTS)('$name', (agent) => {
   });
 
   it('passes the probe, which leaves no files', async () => {
-    const { launch } = await placeFor(agent, inOrder(DONE));
+    const { launch } = await projectFor(agent, inOrder(DONE));
     const { probe } = programOf(agent.name);
     expect(await probe?.({ ...launch, signal: new AbortController().signal })).toEqual({ status: 'asks' });
     expect((await readdir(launch.directory)).filter((name) => name.startsWith('probe'))).toEqual([]);
@@ -283,7 +285,7 @@ describe.each(AGENTS)('$name', (agent) => {
   });
 
   it('describes its version', async () => {
-    const { launch } = await placeFor(agent, inOrder(DONE));
+    const { launch } = await projectFor(agent, inOrder(DONE));
     const described = await programOf(agent.name).describe({
       ...launch,
       signal: new AbortController().signal,
@@ -323,15 +325,29 @@ describe('opencode', () => {
     expect(bodies(first.sim).join()).toMatch(/The word is heron\..*Are you sure\?/);
   });
 
-  it('reports exit codes, output and the context, uses the model of the settings, and offers no sub-agents', async () => {
-    const { connection, collected, sim } = await startAgent(
+  it('reports exit codes, output and the context, and uses the model and the MCP servers of the pod', async () => {
+    const place = await projectFor(
       opencode,
       inOrder(
         { parts: [{ toolCall: opencode.bash('echo out; exit 3') }] },
         { parts: [{ text: 'All done.' }], usage: { inputTokens: 1_000, outputTokens: 30 } },
       ),
-      { settings: { mode: 'workspace-write', paths: [], model: 'sim/other' } },
     );
+    const { sim, cwd } = place;
+    const { connection, collected } = await connect(programOf('opencode'), place, {
+      settings: { mode: 'workspace-write', paths: [], model: 'sim/other' },
+      mcpServers: [
+        {
+          transport: 'stdio',
+          name: 'pod',
+          command: 'touch',
+          args: ['mcp-started'],
+          env: {},
+          passEnv: [],
+          cwd,
+        },
+      ],
+    });
     connection.prompt([{ type: 'text', text: 'Try' }]);
     connection.answer((await collected.nth('permission')).request.requestId, { decision: 'allow' });
     await collected.nth('turn-end');
@@ -346,6 +362,7 @@ describe('opencode', () => {
     expect(collected.all('context').at(-1)).toMatchObject({ tokens: 1_000, window: 100_000 });
     expect(collected.all('total-cost').at(-1)?.usd).toBeGreaterThan(0);
     expect(sim.requests.map(({ body }) => (body as { model?: unknown }).model)).toContain('other');
+    await expect.poll(() => existsSync(join(cwd, 'mcp-started'))).toBe(true);
     const none = { mode: 'workspace-write', paths: [], model: 'sim/none' } as const;
     await expect(connection.configure(none)).rejects.toThrow(/none/);
     expect(bodies(sim).join()).toContain('"name":"bash"');
@@ -354,11 +371,30 @@ describe('opencode', () => {
   });
 });
 
+test.skipIf(!isInstalled(opencode))('the probe finds an agent that runs commands unasked', async () => {
+  const { launch } = await projectFor(opencode, inOrder(DONE));
+  const { name, title, command, install, signIn, env } = programOf('opencode');
+  // As opencode starts by default.
+  const careless = acpProgram({
+    name,
+    title,
+    command,
+    install,
+    signIn,
+    env,
+    args: ['acp'],
+    probeModel: probeOpencode,
+  });
+  expect(await careless.probe?.({ ...launch, signal: new AbortController().signal })).toMatchObject({
+    status: 'runs-unasked',
+  });
+});
+
 describe('gemini', () => {
   const it = test.skipIf(!isInstalled(gemini));
 
   it('says how to sign in if there is no key', async () => {
-    const { launch, cwd, pids } = await placeFor(gemini, inOrder(DONE));
+    const { launch, cwd, pids } = await projectFor(gemini, inOrder(DONE));
     const { GEMINI_API_KEY: _, GOOGLE_GEMINI_BASE_URL: __, ...env } = launch.env;
     const place = { cwd, pids, launch: { ...launch, env } };
     await expect(connect(programOf('gemini'), place)).rejects.toThrow(/not signed in .*set GEMINI_API_KEY/s);
@@ -370,20 +406,22 @@ describe('gemini', () => {
     });
   });
 
-  it('describes the directory of a command', async () => {
+  it('describes the directory of a command, and changes the model', async () => {
     const call = { name: 'run_shell_command', arguments: { command: 'ls', dir_path: 'sub' } };
-    const { connection, collected, cwd } = await startAgent(
+    const { connection, collected, cwd, sim } = await startAgent(
       gemini,
       inOrder({ parts: [{ toolCall: call }] }, DONE),
       {
         arrange: (place) => mkdir(join(place.cwd, 'sub')),
       },
     );
+    await connection.configure({ mode: 'workspace-write', paths: [], model: 'gemini-2.5-pro' });
     connection.prompt([{ type: 'text', text: 'List' }]);
     const { request } = await collected.nth('permission');
     expect(request.call.access).toEqual([{ type: 'command', command: 'ls', cwd: join(cwd, 'sub') }]);
     connection.cancel();
     await collected.nth('turn-end');
+    expect(sim.requests.map(({ path }) => path).join()).toContain('gemini-2.5-pro');
   });
 });
 

@@ -109,7 +109,7 @@ export class PromptAnswers {
     const last = [...this.#answers.keys()]
       .map((prompt) => ({ prompt, at: text.lastIndexOf(JSON.stringify(prompt).slice(1, -1)) }))
       .filter(({ at }) => at >= 0)
-      .sort((left, right) => right.at - left.at)[0];
+      .toSorted((left, right) => right.at - left.at)[0];
     const answers = last === undefined ? [] : (this.#answers.get(last.prompt) ?? []);
     if (tools.length === 0) return { parts: [{ text: 'word' }] };
     return (answers.length > 1 ? answers.shift() : answers[0]) ?? { parts: [{ text: 'no answer' }] };
@@ -130,7 +130,7 @@ export function inOrder(...answers: readonly SimAnswer[]): (request: SimRequest)
 /** Registers what to do after the test or the tests. */
 export type AtEnd = (work: () => Promise<void>) => void;
 
-export interface Workplace {
+export interface TestProject {
   readonly cwd: string;
   readonly launch: AgentLaunch;
   /** The processes of the agent that were started, oldest first. */
@@ -138,11 +138,11 @@ export interface Workplace {
 }
 
 /** Temporary directories for the project, the home of the agent and our own files. */
-export async function workplace(
+export async function testProject(
   command: readonly [string, ...string[]],
   env: Readonly<Record<string, string>> = {},
   atEnd: AtEnd = onTestFinished,
-): Promise<Workplace> {
+): Promise<TestProject> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'polypod-acp-')));
   atEnd(() => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const [cwd, home, directory] = ['project', 'home', 'private'].map((name) => join(root, name)) as [
@@ -216,7 +216,7 @@ export class Collected {
   }
 }
 
-export interface Connected extends Workplace {
+export interface Connected extends TestProject {
   readonly connection: AgentConnection;
   readonly collected: Collected;
   readonly sim: Sim;
@@ -224,7 +224,7 @@ export interface Connected extends Workplace {
 
 export async function connect(
   program: AgentProgram,
-  place: Workplace,
+  place: TestProject,
   options: Partial<ConnectOptions> = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<{ readonly connection: AgentConnection; readonly collected: Collected }> {
@@ -246,7 +246,7 @@ export async function connect(
 
 interface StartOptions extends Partial<ConnectOptions> {
   /** Prepares the project before the agent starts. */
-  readonly arrange?: (place: Workplace) => Promise<unknown>;
+  readonly arrange?: (place: TestProject) => Promise<unknown>;
   readonly atEnd?: AtEnd;
 }
 
@@ -256,18 +256,18 @@ export async function startAgent(
   script: (request: SimRequest) => SimAnswer,
   { arrange, atEnd = onTestFinished, ...options }: StartOptions = {},
 ): Promise<Connected> {
-  const place = await placeFor(agent, script, atEnd);
+  const place = await projectFor(agent, script, atEnd);
   await arrange?.(place);
   return { ...place, ...(await connect(programOf(agent.name), place, options, atEnd)) };
 }
 
 /** A project and a simulated model for an installed agent, which is not started. */
-export async function placeFor(
+export async function projectFor(
   agent: TestedAgent,
   script: (request: SimRequest) => SimAnswer,
   atEnd: AtEnd = onTestFinished,
-): Promise<Workplace & { readonly sim: Sim }> {
-  const place = await workplace(agentCommand(agent.name), {}, atEnd);
+): Promise<TestProject & { readonly sim: Sim }> {
+  const place = await testProject(agentCommand(agent.name), {}, atEnd);
   const sim = await startSim({ script });
   atEnd(() => sim.close());
   return { ...place, sim, launch: { ...place.launch, env: { ...place.launch.env, ...agent.env(sim.url) } } };

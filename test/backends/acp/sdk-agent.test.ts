@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { acpProgram, type AcpDescription } from '../../../src/backends/acp/index.ts';
 import type { AgentServices, ServiceCommand } from '../../../src/backends/index.ts';
 import { PolypodError } from '../../../src/base/index.ts';
-import { type Collected, connect, workplace } from './fixture.ts';
+import { type Collected, connect, testProject } from './fixture.ts';
 
 const SDK_AGENT = fileURLToPath(new URL('./sdk-agent.mjs', import.meta.url));
 
@@ -24,7 +24,7 @@ async function turn(
   services?: Partial<AgentServices>,
   changes: Partial<AcpDescription> = {},
 ) {
-  const place = await workplace(description.command);
+  const place = await testProject(description.command);
   const started = await connect(acpProgram({ ...description, ...changes }), place, {
     ...(services && { services: { ...REFUSED, ...services } }),
   });
@@ -142,7 +142,7 @@ describe('an agent on the official SDK, from a description', () => {
   });
 
   it('sends the system prompt with the first prompt, and a note for an image that the agent does not accept', async () => {
-    const place = await workplace(description.command);
+    const place = await testProject(description.command);
     const { connection, collected } = await connect(acpProgram(description), place, {
       settings: { mode: 'workspace-write', paths: [], appendSystem: 'Be brief.' },
     });
@@ -160,7 +160,7 @@ describe('an agent on the official SDK, from a description', () => {
   });
 
   it('rejects a model and a session that the agent cannot use', async () => {
-    const place = await workplace(description.command);
+    const place = await testProject(description.command);
     const withModel = { settings: { mode: 'workspace-write', paths: [], model: 'big' } } as const;
     await expect(connect(acpProgram(description), place, withModel)).rejects.toThrow(
       /cannot change its model/,
@@ -172,7 +172,7 @@ describe('an agent on the official SDK, from a description', () => {
   });
 
   it('is described by its version', async () => {
-    const { launch } = await workplace(description.command);
+    const { launch } = await testProject(description.command);
     const options = { ...launch, signal: new AbortController().signal };
     expect(await acpProgram(description).describe(options)).toEqual({
       version: '1.2.3',
@@ -188,7 +188,7 @@ describe('an agent on the official SDK, from a description', () => {
 
 describe('a program that breaks the protocol', () => {
   const started = async (script: string) =>
-    connect(acpProgram(description), await workplace([process.execPath, '-e', script]));
+    connect(acpProgram(description), await testProject([process.execPath, '-e', script]));
 
   it('is refused if it uses another version', async () => {
     const script = `process.stdin.once('data', () => console.log(JSON.stringify({ jsonrpc: '2.0', id: 0, result: { protocolVersion: 2 } })))`;

@@ -228,6 +228,18 @@ describe('the check', () => {
   });
 });
 
+describe('the check of the user’s rules', () => {
+  test('fails if a rule allows commands without a request', async () => {
+    const directories = makeDirectories();
+    mkdirSync(join(directories.home, 'rules'));
+    const rules = join(directories.home, 'rules/default.rules');
+    writeFileSync(rules, 'prefix_rule(pattern=["touch"], decision="allow")\n');
+    const { signal } = new AbortController();
+    const result = await codex.probe?.({ ...launch(directories), signal });
+    expect(result).toMatchObject({ status: 'runs-unasked', detail: expect.stringContaining(rules) });
+  });
+});
+
 describe('the description', () => {
   test.skipIf(skip)('has the version, and tells a user who is not signed in what to do', async () => {
     const directories = makeDirectories();

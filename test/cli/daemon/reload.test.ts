@@ -40,7 +40,7 @@ it('the daemon keeps its configuration when the file is removed', async () => {
   rmSync(join(fixture.home, '.config/polypod/config.yaml'));
   // Also if a command asks before the daemon has noticed it.
   expect((await fixture.polypod('status')).code).toBe(0);
-  await daemon.waitForOutput('is missing: the daemon keeps its configuration');
+  await daemon.waitForOutput('is missing: the configuration stays as it was');
   expect((await fixture.polypod('status')).stderr).toContain('polypod reload applies the defaults');
   const reloaded = await fixture.polypod('reload');
   expect(reloaded).toMatchObject({ code: 0, stdout: 'applies to new runs: permissions\n' });

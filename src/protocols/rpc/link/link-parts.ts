@@ -29,7 +29,7 @@ export async function linkParts(
     isAsking = false,
     models = [],
   } = header;
-  if (header.provider !== undefined) inventory.refuseUnknownProvider(header.provider);
+  if (header.provider !== undefined) await inventory.refuseUnknownProvider(header.provider);
   const scope = models.length === 0 ? NO_SCOPE : modelScope(await inventory.models(), models);
   const { reference, thinking } = selectionFor(header, scope);
   const backend = host.backendFor(header.backend);

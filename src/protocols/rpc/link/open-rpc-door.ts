@@ -2,9 +2,6 @@ import type { DoorContext, OpenDoor } from '../../door.ts';
 import { openRelayedDoor } from '../../relayed-door.ts';
 import type { RpcNeeds } from '../needs.ts';
 import { RPC_SOCKET } from './greeting.ts';
-import { readLinkHeader } from './link-header.ts';
-import { linkParts } from './link-parts.ts';
-import { serveRpc } from './serve.ts';
 
 /** Opens the RPC door of a daemon: a socket on which every `polypod --mode rpc` of this user is a link. */
 export async function openRpcDoor(context: DoorContext & RpcNeeds): Promise<OpenDoor> {
@@ -12,7 +9,9 @@ export async function openRpcDoor(context: DoorContext & RpcNeeds): Promise<Open
   return openRelayedDoor(context, {
     name: 'rpc',
     socket: RPC_SOCKET,
+    // Loaded with the first link: the daemon is ready without it.
     open: async (header, onRefused) => {
+      const { linkParts, readLinkHeader, serveRpc } = await import('./open-link.ts');
       const { parts, notices } = await linkParts(readLinkHeader(header), {
         host,
         inventory,

@@ -1,5 +1,6 @@
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
@@ -27,9 +28,15 @@ export function isPageRequest({ is404, routeOptions }: FastifyRequest): boolean 
 
 /** Adds the pages. Each is a route of its own: no path of a client reaches the file system. */
 export async function addPages(app: FastifyInstance): Promise<void> {
-  // The package itself, wherever its files are bundled to.
-  const root = join(dirname(createRequire(import.meta.url).resolve('polypod/package.json')), 'web');
-  await app.register(fastifyStatic, { root, serve: false, cacheControl: false });
+  await app.register(fastifyStatic, { root: pageDirectory(), serve: false, cacheControl: false });
   for (const [url, file] of Object.entries(PAGES))
     app.get(url, (_, reply) => reply.headers(PAGE_HEADERS).sendFile(file));
+}
+
+/** The directory `web` of the package, above this file wherever it is bundled to. */
+function pageDirectory(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, 'web/reference/index.html')) && directory !== dirname(directory))
+    directory = dirname(directory);
+  return join(directory, 'web');
 }
