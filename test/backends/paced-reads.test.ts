@@ -34,10 +34,13 @@ test('what was written since the last read is read together', async () => {
 
 test('the output of a program that has ended is read completely', async () => {
   const child = start();
-  child.stdin.end('more\n');
-  await once(child, 'exit');
   const pieces: Buffer[] = [];
-  for await (const bytes of pacedReads(child.stdout)) pieces.push(bytes);
+  for await (const bytes of pacedReads(child.stdout)) {
+    pieces.push(bytes);
+    if (pieces.length > 1) continue;
+    child.stdin.end('more\n');
+    await once(child, 'exit');
+  }
   expect(Buffer.concat(pieces).toString()).toBe(`first\n${`${LINE}\n`.repeat(COUNT)}`);
 });
 
