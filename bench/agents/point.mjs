@@ -28,7 +28,9 @@ const context = {
   env: { PATH: process.env.PATH, HOME: home, USER: 'bench', POLYPOD_CONFIG: configFile },
 };
 
-const daemon = spawn(process.execPath, [MAIN, 'serve', '--json'], {
+// BENCH_FLAGS are Node.js flags for the daemon, such as --cpu-prof.
+const flags = process.env.BENCH_FLAGS?.split(' ') ?? [];
+const daemon = spawn(process.execPath, [...flags, MAIN, 'serve', '--json'], {
   ...context,
   stdio: ['ignore', 'pipe', 'ignore'],
 });

@@ -15,6 +15,7 @@ import { Tail } from '../mcp/index.ts';
 import { type CommandEntry, findProcess, ProcessTree } from '../tools/index.ts';
 import { LineReader } from '../wire/index.ts';
 import type { AgentEnd, AgentLaunch } from './agent-program.ts';
+import { pacedReads, withoutReadAhead } from './paced-reads.ts';
 
 export interface AgentProcessOptions extends Pick<AgentLaunch, 'command' | 'env' | 'record'> {
   /** Added to the command. */
@@ -46,12 +47,15 @@ export class AgentProcess {
     // Every process that the agent starts inherits the mark, so that it can be found and ended.
     const mark = randomUUID();
     const entry = record({ mark, command: program, pipes: [] });
-    const child = spawn(program, [...first, ...args], {
-      cwd,
-      env: { ...env, [CALL_MARK_VARIABLE]: [env[CALL_MARK_VARIABLE], mark].filter(Boolean).join(',') },
-      detached: true,
-      stdio: 'pipe',
-    });
+    const marks = [env[CALL_MARK_VARIABLE], mark].filter(Boolean).join(',');
+    const child = withoutReadAhead(() =>
+      spawn(program, [...first, ...args], {
+        cwd,
+        env: { ...env, [CALL_MARK_VARIABLE]: marks },
+        detached: true,
+        stdio: 'pipe',
+      }),
+    );
     try {
       await once(child, 'spawn');
     } catch (thrown) {
@@ -136,9 +140,8 @@ export class AgentProcess {
       });
     });
     try {
-      const output: AsyncIterable<Buffer> = this.#child.stdout;
-      for await (const chunk of output) {
-        const lines = reader.push(chunk);
+      for await (const bytes of pacedReads(this.#child.stdout)) {
+        const lines = reader.push(bytes);
         if (lines.length > 0) await onLines(lines);
       }
       const rest = reader.end();

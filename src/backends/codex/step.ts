@@ -141,10 +141,13 @@ function text(
   itemId = part,
 ): CodexStep {
   if (delta === '') return unchanged(state);
-  const isNew = state.lastText !== undefined && state.lastText !== `${type} ${part}`;
+  const lastText = `${type} ${part}`;
+  const isNew = state.lastText !== undefined && state.lastText !== lastText;
   const hasSameType = state.lastText?.startsWith(`${type} `) === true;
+  // Most deltas continue a message: the state stays the same.
+  const isKnown = state.lastText === lastText && state.streamed.has(itemId);
   return {
-    state: { ...state, lastText: `${type} ${part}`, streamed: new Set([...state.streamed, itemId]) },
+    state: isKnown ? state : { ...state, lastText, streamed: new Set([...state.streamed, itemId]) },
     events: [{ type, text: isNew && hasSameType ? `\n\n${delta}` : delta }],
     replies: [],
   };

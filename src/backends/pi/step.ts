@@ -381,8 +381,9 @@ function readDelta(state: PiState, frame: JsonObject): PiStep {
   const text = stringOf(delta);
   if (kind === undefined || text === '') return same(state);
   const index = numberOf(contentIndex) ?? 0;
-  const streamed = state.streamed.has(index) ? state.streamed : new Set(state.streamed).add(index);
-  return { state: { ...state, streamed }, events: [{ type: kind, text }], send: [] };
+  // Most deltas continue a block: the state stays the same.
+  const next = state.streamed.has(index) ? state : { ...state, streamed: new Set(state.streamed).add(index) };
+  return { state: next, events: [{ type: kind, text }], send: [] };
 }
 
 function readMessageEnd(state: PiState, frame: JsonObject): PiStep {
