@@ -266,7 +266,7 @@ async function openAgent(
     record: (entry) => ledger.open({ podId, callId: 'agent' }, entry),
     mcpServers: () => servers.specs(settings()),
   });
-  return withBackend(agent, backend);
+  return withBackend(agent, backend, () => settings().permissionTool);
 }
 
 /** The scope also allows reading the directory with the complete outputs of commands whose output was truncated. */
