@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -227,6 +227,24 @@ describe('an HLD session that Claude Code runs', () => {
     );
     expect(shown.data.tool_input).toEqual(JSON.parse(stringOf(call?.tool_input_json)));
     expect(result?.tool_result_content).toContain('Not there.');
+  });
+
+  check('has snapshots of the files that it read', async () => {
+    const { launch, ended, client, fixture } = await hosted(
+      { parts: [{ toolCall: { name: 'Read', arguments: { file_path: 'notes.txt' } } }] },
+      text('Read.'),
+    );
+    writeFileSync(join(fixture.project, 'notes.txt'), 'Buy tea.\nAnd bread.\n');
+    const id = await launch({ query: 'Read it.' });
+    await ended(id);
+    expect(await client.call('getSessionSnapshots', { session_id: id })).toMatchObject({
+      snapshots: [
+        {
+          file_path: expect.stringContaining('notes.txt'),
+          content: expect.stringContaining('Buy tea.\nAnd bread.'),
+        },
+      ],
+    });
   });
 
   check('applies allowed_tools and disallowed_tools', async () => {

@@ -274,7 +274,8 @@ export function claudeToolNames(glob: string): readonly string[] {
     const { tool } = describe({}, nowhere);
     return matches(name) || (tool !== undefined && matches(tool)) ? [name] : [];
   });
-  return found.length === 0 ? [glob] : found;
+  // Claude Code's name for all tools of an MCP server.
+  return found.length === 0 ? [glob.replace(/^(mcp__.+)__\*$/, '$1')] : found;
 }
 
 function absolute(path: unknown, { cwd, home }: CallPaths): string {

@@ -102,7 +102,8 @@ export function startSettings({ model: _model, mode: _mode, ...rest }: AgentSett
 
 /** The tools that the model has. */
 function toolArgs(settings: AgentSettings, servers: readonly McpServerSpec[]): readonly string[] {
-  const { allowedTools, disallowedTools = [] } = settings;
+  const { disallowedTools = [] } = settings;
+  const allowedTools = disallowedTools.includes('*') ? [] : settings.allowedTools;
   const hidden = disallowedTools.flatMap(claudeToolNames);
   if (allowedTools === undefined) return hidden.flatMap((name) => option('--disallowedTools', name));
   const allowed = allowedTools.filter((name) => !name.startsWith('mcp__')).flatMap(claudeToolNames);

@@ -632,16 +632,18 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
   });
 
   it.each([
+    [{ allowedTools: ['read', 'Bash', 'mcp__other__go'] }, ['Bash', 'Read']],
     [
-      ['read', 'Bash', 'edit', 'mcp__other__go'],
-      ['Bash', 'Edit', 'Read'],
+      { allowedTools: ['read', 'edit'], disallowedTools: ['NotebookEdit', 'mcp__local__*'] },
+      ['Edit', 'Read'],
     ],
-    [[], []],
-  ])('limits the model to the tools %j', async (allowedTools, names) => {
+    [{ allowedTools: [] }, []],
+    [{ disallowedTools: ['*'] }, []],
+  ])('limits the tools of the model: %j', async (limits, names) => {
     const sim = await simulate(() => ({ parts: [{ text: 'Answer.' }] }));
     const server = { transport: 'stdio', name: 'local', command: process.execPath } as const;
     const { turn } = await open(sim, {
-      settings: { allowedTools, disallowedTools: ['notebook*', 'NotebookEdit', 'Monitor'] },
+      settings: limits,
       mcpServers: [{ ...server, args: ['-e', MCP_SERVER], env: {}, passEnv: [] }],
     });
     await turn('Go.');
