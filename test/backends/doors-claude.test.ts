@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { arrayOf, objectOf } from '../../src/base/index.ts';
+import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
 import { type SimAnswer, startSim } from '../../src/sim/index.ts';
 import { RpcClient } from '../doors/clients/rpc.ts';
 import { Daemon } from '../doors/daemon.ts';
 import { brokenRules } from '../doors/invariants.ts';
 import { connectLines } from '../doors/lines.ts';
 import { SharedSession } from '../doors/shared-session.ts';
+import { scripted } from '../mcp/fixture.ts';
 import { AGENTS, isInstalled } from './contract/agents.ts';
 
 const [CLAUDE] = AGENTS.filter(({ name }) => name === 'claude');
@@ -18,7 +19,7 @@ const text = (words: string): SimAnswer => ({ parts: [{ text: words }], pace: { 
 const touch = (file: string) => ({ toolCall: bash(`touch ${file}`) });
 
 /** A daemon with all doors, and Claude Code, whose model gives these answers in order. */
-async function daemonWith(answers: readonly SimAnswer[]): Promise<Daemon> {
+async function daemonWith(answers: readonly SimAnswer[], more = ''): Promise<Daemon> {
   let next = 0;
   const sim = await startSim({
     // Requests without tools are not part of the conversation.
@@ -28,7 +29,7 @@ async function daemonWith(answers: readonly SimAnswer[]): Promise<Daemon> {
   const daemon = await Daemon.start((home) => {
     const backends = { claude: { command, env: prepare(home, sim.url) } };
     // JSON is YAML.
-    return `titles: off\nbackends: ${JSON.stringify(backends)}\n`;
+    return `titles: off\nbackends: ${JSON.stringify(backends)}\n${more}`;
   });
   onTestFinished(async () => {
     await daemon.stop();
@@ -128,3 +129,43 @@ test.skipIf(!isInstalled(CLAUDE))(
     expect(attached.numbers).toEqual(later);
   },
 );
+
+test.skipIf(!isInstalled(CLAUDE))('Claude Code connects to the MCP servers of an editor', async () => {
+  const daemon = await daemonWith(
+    [{ parts: [{ toolCall: { name: 'mcp__desk__word', arguments: {} } }] }, text('Violet.')],
+    'backend: claude\n',
+  );
+  const { command: program, args } = scripted(
+    "tools = [tool('word')]; methods['tools/call'] = () => text(process.env.WORD ?? 'none');",
+  );
+  const editor = await connectLines(daemon.acp);
+  onTestFinished(() => editor.close());
+  let id = 0;
+  const request = async (method: string, params: object) => {
+    const own = (id += 1);
+    editor.send({ jsonrpc: '2.0', id: own, method, params });
+    const line = await editor.next((one) => one.id === own && !('method' in one), 0);
+    expect(line.error).toBeUndefined();
+    return objectOf(line.result);
+  };
+  editor.onLine = (line) => {
+    if (line.method !== 'session/request_permission') return;
+    const result = { outcome: { outcome: 'selected', optionId: 'allow-once' } };
+    editor.send({ jsonrpc: '2.0', id: line.id, result });
+  };
+  editor.send({ by: 'ada', setup: { command: 'polypod', args: [] } });
+  await editor.next(({ open }) => open === true);
+  await request('initialize', { protocolVersion: 1, clientCapabilities: {} });
+  const env = [{ name: 'WORD', value: 'violet' }];
+  const mcpServers = [{ name: 'desk', command: program, args, env }];
+  const { sessionId } = await request('session/new', { cwd: daemon.project, mcpServers });
+  const prompt = [{ type: 'text', text: 'Which word?' }];
+  expect(await request('session/prompt', { sessionId, prompt })).toMatchObject({ stopReason: 'end_turn' });
+  const log = await daemon.log(stringOf(sessionId));
+  const [end] = log.flatMap((event) => (event.type === 'tool-end' ? [event] : []));
+  expect(end).toMatchObject({
+    name: 'mcp__desk__word',
+    status: 'done',
+    output: { content: [{ text: 'violet' }] },
+  });
+});

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../../src/base/index.ts';
 import type { SimAnswer, SimRequest } from '../../src/sim/index.ts';
 import { type CliFixture, cliFixture } from '../cli/daemon.ts';
+import { temporaryDirectory } from '../cli/polypod.ts';
 import { AGENTS, isInstalled } from './contract/agents.ts';
 import { scripted } from '../mcp/fixture.ts';
 import { Client, type Launched, pendingApproval } from '../protocols/hld/fixture.ts';
@@ -247,15 +248,20 @@ describe('an HLD session that Claude Code runs', () => {
     });
   });
 
-  check('applies allowed_tools and disallowed_tools', async () => {
+  check('applies allowed_tools, disallowed_tools and additional_directories', async () => {
+    const other = temporaryDirectory();
+    const note = join(other, 'note.txt');
+    writeFileSync(note, 'lilac');
     const { requests, launch, rows, ended, fixture, client } = await hosted(
       runs('touch allowed'),
       runs('touch denied && rm allowed'),
       { parts: [{ toolCall: { name: 'Write', arguments: { file_path: 'written', content: 'x' } } }] },
+      { parts: [{ toolCall: { name: 'Read', arguments: { file_path: note } } }] },
       text('Done.'),
     );
     const id = await launch({
       query: 'Go.',
+      additional_directories: [other],
       allowed_tools: ['Bash(touch:*)'],
       disallowed_tools: ['Bash(rm:*)', 'Write', 'WebFetch'],
     });
@@ -264,7 +270,8 @@ describe('an HLD session that Claude Code runs', () => {
     expect(existsSync(join(fixture.project, 'denied'))).toBe(false);
     expect(existsSync(join(fixture.project, 'written'))).toBe(false);
     expect(await client.call('fetchApprovals', { session_id: id })).toEqual({ approvals: [] });
-    expect((await rows(id)).filter(({ event_type: type }) => type === 'tool_call')).toHaveLength(3);
+    expect((await rows(id)).filter(({ event_type: type }) => type === 'tool_call')).toHaveLength(4);
+    expect(results(await rows(id)).at(-1)).toContain('lilac');
     // A tool whose every use is denied is not offered.
     expect(toolNames(requests[0])).toContain('Bash');
     expect(toolNames(requests[0])).toContain('Edit');

@@ -264,7 +264,7 @@ async function openAgent(
     config: options.config,
     dataPaths,
     record: (entry) => ledger.open({ podId, callId: 'agent' }, entry),
-    mcpServers: () => servers.specs(settings()),
+    mcpServers: () => servers.specs({ ...settings(), editorValues: editorServerValues?.() }),
   });
   return withBackend(agent, backend, () => settings().permissionTool);
 }
