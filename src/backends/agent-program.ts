@@ -98,7 +98,9 @@ export interface AgentSettings {
   readonly maxTurns?: number;
   /** In USD. */
   readonly budget?: number;
+  /** The only tools that the model may have: names of our tools, or of the agent's. */
   readonly allowedTools?: readonly string[];
+  /** Tools that the model must not have: globs for names of our tools, or of the agent's. */
   readonly disallowedTools?: readonly string[];
   /** Absolute paths besides the working directory. */
   readonly paths: readonly string[];

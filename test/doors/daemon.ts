@@ -36,13 +36,14 @@ export class Daemon {
   /** How often the process was killed. */
   kills = 0;
 
-  static async start(): Promise<Daemon> {
-    const daemon = new Daemon();
+  /** `configuration` returns further lines of config.yaml. */
+  static async start(configuration: (home: string) => string = () => ''): Promise<Daemon> {
+    const daemon = new Daemon(configuration);
     await daemon.start();
     return daemon;
   }
 
-  private constructor() {
+  private constructor(configuration: (home: string) => string) {
     mkdirSync(this.project);
     this.env = {
       PATH: process.env.PATH ?? '',
@@ -55,7 +56,7 @@ export class Daemon {
     mkdirSync(join(this.home, '.config/polypod'), { recursive: true });
     writeFileSync(
       this.#dataPaths.configFile,
-      `version: 1\nlimits: { runs: 1000 }\ntasks:\n  port: 0\n  directory: ${this.project}\n  keys: [{ env: DOORS_API_KEY, owner: ada, scopes: [admin] }]\n  limits: { ${LIMITS} }\n`,
+      `version: 1\nlimits: { runs: 1000 }\ntasks:\n  port: 0\n  directory: ${this.project}\n  keys: [{ env: DOORS_API_KEY, owner: ada, scopes: [admin] }]\n  limits: { ${LIMITS} }\n${configuration(this.home)}`,
       { mode: 0o600 },
     );
   }

@@ -1,5 +1,12 @@
 import { relative, resolve } from 'node:path';
-import { type JsonObject, numberOf, objectOf, parseObject, stringOf } from '../../base/index.ts';
+import {
+  compileNameGlob,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  parseObject,
+  stringOf,
+} from '../../base/index.ts';
 import { type Access, applyEdits, formatCount, oneLine } from '../../tools/index.ts';
 import type { AgentCall } from '../agent-event.ts';
 
@@ -257,6 +264,19 @@ const TOOLS: ReadonlyMap<string, Describe> = new Map([
   ['TaskOutput', withoutEffect('read the output of', 'task_id')],
   ['TaskStop', withoutEffect('stop', 'task_id')],
 ]);
+
+/** The names of Claude Code's tools that one of our names, a name of its own, or a glob for either stands for. */
+export function claudeToolNames(glob: string): readonly string[] {
+  const matches = compileNameGlob(glob);
+  if (matches === undefined) return [...TOOLS.keys()];
+  const nowhere = { cwd: '/', home: '/' };
+  const found = [...TOOLS].flatMap(([name, describe]) => {
+    const { tool } = describe({}, nowhere);
+    return matches(name) || (tool !== undefined && matches(tool)) ? [name] : [];
+  });
+  // Claude Code's name for all tools of an MCP server.
+  return found.length === 0 ? [glob.replace(/^(mcp__.+)__\*$/, '$1')] : found;
+}
 
 function absolute(path: unknown, { cwd, home }: CallPaths): string {
   const text = stringOf(path);

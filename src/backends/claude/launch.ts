@@ -5,6 +5,7 @@ import type { Env } from '../../base/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import type { ThinkingLevel } from '../../llm/index.ts';
 import type { AgentSettings, ConnectOptions, SessionStart } from '../agent-program.ts';
+import { claudeToolNames } from './calls.ts';
 import { projectInstructions } from './instructions.ts';
 
 /** The options of Claude Code that make every call ask for permission and keep the project from changing that. */
@@ -67,7 +68,7 @@ export async function sessionArgs(
   start: SessionStart,
   sessionId: string,
 ): Promise<readonly string[]> {
-  const { model, thinking, system, maxTurns, budget, allowedTools, disallowedTools, paths } = settings;
+  const { model, thinking, system, maxTurns, budget, paths } = settings;
   const instructions = trustProject ? '' : await projectInstructions(cwd);
   const appended = [instructions, settings.appendSystem ?? ''].filter((text) => text !== '').join('\n\n');
   const file = async (name: string, content: string): Promise<string> => {
@@ -86,8 +87,7 @@ export async function sessionArgs(
     ...option('--append-system-prompt-file', appended && (await file('append-prompt.txt', appended))),
     ...option('--max-turns', maxTurns),
     ...option('--max-budget-usd', budget),
-    ...(allowedTools ?? []).flatMap((tool) => option('--allowedTools', tool)),
-    ...(disallowedTools ?? []).flatMap((tool) => option('--disallowedTools', tool)),
+    ...toolArgs(settings, mcpServers),
     ...paths.flatMap((path) => option('--add-dir', path)),
     ...(mcpServers.length === 0
       ? []
@@ -98,6 +98,23 @@ export async function sessionArgs(
 /** The settings that Claude Code reads only when it starts. */
 export function startSettings({ model: _model, mode: _mode, ...rest }: AgentSettings): string {
   return JSON.stringify(rest, Object.keys(rest).toSorted());
+}
+
+/** The tools that the model has. */
+function toolArgs(settings: AgentSettings, servers: readonly McpServerSpec[]): readonly string[] {
+  const { disallowedTools = [] } = settings;
+  const allowedTools = disallowedTools.includes('*') ? [] : settings.allowedTools;
+  const hidden = disallowedTools.flatMap(claudeToolNames);
+  if (allowedTools === undefined) return hidden.flatMap((name) => option('--disallowedTools', name));
+  const allowed = allowedTools.filter((name) => !name.startsWith('mcp__')).flatMap(claudeToolNames);
+  // `--tools` limits only the built-in tools.
+  const unused = servers
+    .map(({ name }) => `mcp__${name}`)
+    .filter((server) => !allowedTools.some((name) => name.startsWith(`${server}__`)));
+  return [
+    `--tools=${allowed.join(',')}`,
+    ...[...hidden, ...unused].flatMap((name) => option('--disallowedTools', name)),
+  ];
 }
 
 function startArgs(start: SessionStart, sessionId: string): readonly string[] {

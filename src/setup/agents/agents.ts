@@ -264,9 +264,9 @@ async function openAgent(
     config: options.config,
     dataPaths,
     record: (entry) => ledger.open({ podId, callId: 'agent' }, entry),
-    mcpServers: () => servers.specs(settings()),
+    mcpServers: () => servers.specs({ ...settings(), editorValues: editorServerValues?.() }),
   });
-  return withBackend(agent, backend);
+  return withBackend(agent, backend, () => settings().permissionTool);
 }
 
 /** The scope also allows reading the directory with the complete outputs of commands whose output was truncated. */

@@ -6,7 +6,7 @@ import type { Environment, Model } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import type { Agent, ReadyModel } from '../../pod/index.ts';
 import { backendProgram, providerNamed } from '../../registry.ts';
-import type { ToolContext } from '../../tools/index.ts';
+import type { Tool, ToolContext } from '../../tools/index.ts';
 import type { BackendSettings, Config } from '../config/config.ts';
 import { keyVariables } from '../config/key-variables.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
@@ -119,9 +119,20 @@ async function probe({ title, probe: run }: AgentProgram, launch: AgentLaunch): 
 
 const PROBE_MS = 60_000;
 
-/** An agent whose work is done by another program: it has its own models and tools. */
-export function withBackend(agent: Agent, backend: AgentBackend): Agent {
+/**
+ * An agent whose work is done by another program: it has its own models and tools. Of ours, only the tool that decides about its
+ * calls is used.
+ */
+export function withBackend(
+  agent: Agent,
+  backend: AgentBackend,
+  permissionTool: () => string | undefined,
+): Agent {
   const { name, title } = backend;
+  const tools = async (): Promise<readonly Tool[]> => {
+    const decides = permissionTool();
+    return decides === undefined ? [] : (await agent.tools()).filter((tool) => tool.name.startsWith('mcp__'));
+  };
   const model = async ({ provider, modelId }: { provider: string; modelId: string }): Promise<ReadyModel> => {
     if (provider === name) return { llm: noLlm(title), model: agentModel(backend, modelId) };
     throw new PolypodError(
@@ -137,7 +148,7 @@ export function withBackend(agent: Agent, backend: AgentBackend): Agent {
       backend: { value: backend },
       defaultModel: { value: { provider: name, modelId: 'default' } },
       model: { value: model },
-      tools: { value: async () => [] },
+      tools: { value: tools },
       title: { value: undefined },
       close: { value: async () => void (await Promise.all([backend.close(), agent.close()])) },
     },

@@ -40,7 +40,8 @@ export class PodMcpServers {
 
   /** The servers of the configuration and of the client, for an agent that connects to them itself. */
   async specs(clientServers: ClientServers): Promise<readonly McpServerSpec[]> {
-    if (clientServers.mcpConfig === undefined) return this.#configured;
+    const { mcpConfig, editorServers } = clientServers;
+    if (mcpConfig === undefined && editorServers === undefined) return this.#configured;
     return this.#specs(clientServers, await import('../../mcp/index.ts'));
   }
 

@@ -620,15 +620,38 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
     const { turn } = await open(sim, {
       settings: {
         system: 'REPLACED',
-        disallowedTools: ['WebSearch', '--dangerously-skip-permissions'],
-        allowedTools: ['Read', 'Bash(git *)'],
+        disallowedTools: ['WebSearch', 'write', '--dangerously-skip-permissions'],
       },
     });
     await turn('Go.');
     const { system, tools } = lastBody(sim);
     expect(JSON.stringify(system)).toContain('REPLACED');
     expect(JSON.stringify(tools)).toContain('"name":"Bash"');
+    expect(JSON.stringify(tools)).not.toContain('"name":"Write"');
     expect(bodies(sim)).not.toMatch(/\bWebSearch\b/);
+  });
+
+  it.each([
+    [{ allowedTools: ['read', 'Bash', 'mcp__other__go'] }, ['Bash', 'Read']],
+    [
+      { allowedTools: ['read', 'edit'], disallowedTools: ['NotebookEdit', 'mcp__local__*'] },
+      ['Edit', 'Read'],
+    ],
+    [{ allowedTools: [] }, []],
+    [{ disallowedTools: ['*'] }, []],
+  ])('limits the tools of the model: %j', async (limits, names) => {
+    const sim = await simulate(() => ({ parts: [{ text: 'Answer.' }] }));
+    const server = { transport: 'stdio', name: 'local', command: process.execPath } as const;
+    const { turn } = await open(sim, {
+      settings: limits,
+      mcpServers: [{ ...server, args: ['-e', MCP_SERVER], env: {}, passEnv: [] }],
+    });
+    await turn('Go.');
+    const { tools = [] } = lastBody(sim) as { readonly tools?: readonly { readonly name: string }[] };
+    // An entry of Claude Code for tools that are loaded later, which cannot be called.
+    const own = tools.map(({ name }) => name).filter((name) => name !== 'DeferredToolPlaceholder');
+    expect(own.toSorted()).toEqual(names);
+    expect(bodies(sim)).not.toContain('mcp__local');
   });
 
   it('connects MCP servers of the pod, whose tools and forms ask', async () => {

@@ -18,6 +18,22 @@ export class RpcClient implements DoorClient {
   #requests = 0;
   readonly #dialogs = new Map<string, string>();
 
+  /** Starts the program with these arguments, which creates a session. */
+  static async create(
+    options: Omit<ClientOptions, 'pod'>,
+    args: readonly string[],
+  ): Promise<{ readonly client: RpcClient; readonly pod: string }> {
+    const client = new RpcClient('rpc stdio', { ...options, pod: '' });
+    const sequence = client.#receive(client.#spawn(args), 0);
+    await client.#link?.next(({ type }) => type === 'ready');
+    // Other clients find a session from its first setting or prompt on.
+    await client.#request('set_follow_up_mode', { mode: 'one-at-a-time' });
+    const { data } = await client.#request('get_state', {});
+    const pod = stringOf(objectOf(data).sessionId);
+    sequence.from.highest = await options.daemon.lastNumber(pod);
+    return { client, pod };
+  }
+
   constructor(wire: 'rpc' | 'rpc stdio', options: ClientOptions) {
     this.wire = wire;
     this.#options = options;
@@ -33,13 +49,8 @@ export class RpcClient implements DoorClient {
     const { daemon, pod } = this.#options;
     const lowest = await daemon.lastNumber(pod);
     this.#dialogs.clear();
-    const link = this.wire === 'rpc' ? await this.#dial() : this.#spawn();
-    this.#link = link;
-    const sequence: LineSequence = { from: { lowest, highest: Infinity }, lines: [], approvalRequests: [] };
-    this.sequences.push(sequence);
-    link.onLine = (line) => {
-      if (link === this.#link) this.#take(line, sequence);
-    };
+    const link = this.wire === 'rpc' ? await this.#dial() : this.#spawn(['--session', pod]);
+    const sequence = this.#receive(link, lowest);
     await link.next(({ type }) => type === 'ready');
     await this.#request('get_state', {});
     sequence.from.highest = await daemon.lastNumber(pod);
@@ -145,6 +156,16 @@ export class RpcClient implements DoorClient {
       sequence.withdrawn = (sequence.withdrawn ?? 0) + 1;
   }
 
+  #receive(link: LineLink, lowest: number): LineSequence {
+    this.#link = link;
+    const sequence: LineSequence = { from: { lowest, highest: Infinity }, lines: [], approvalRequests: [] };
+    this.sequences.push(sequence);
+    link.onLine = (line) => {
+      if (link === this.#link) this.#take(line, sequence);
+    };
+    return sequence;
+  }
+
   async #dial(): Promise<LineLink> {
     const { daemon, pod, name } = this.#options;
     const link = await connectLines(daemon.rpc);
@@ -152,11 +173,11 @@ export class RpcClient implements DoorClient {
     return link;
   }
 
-  #spawn(): LineLink {
-    const { daemon, pod } = this.#options;
+  #spawn(args: readonly string[]): LineLink {
+    const { daemon } = this.#options;
     const child: ChildProcessWithoutNullStreams = spawn(
       process.execPath,
-      [MAIN, '--mode', 'rpc', '--session', pod, '--ask'],
+      [MAIN, '--mode', 'rpc', '--ask', ...args],
       { cwd: daemon.project, env: daemon.env },
     );
     child.stderr.resume();

@@ -334,15 +334,19 @@ export class Runner {
       paths = [],
       toolLimit,
       tools,
+      permissionTool,
     } = { ...view.settings, ...this.overrides };
     const { maxTurns, budget } = this.overrides;
     const { modelId } = setup.choice(this.overrides);
+    // The model must not call the tool that decides about its calls.
+    const hidden = [...(toolLimit?.without ?? []), ...(permissionTool === undefined ? [] : [permissionTool])];
     return {
       mode: this.#policy().mode,
       paths: [...new Set([...paths, ...(view.settings.paths ?? [])])],
       ...(modelId === DEFAULT_MODEL ? {} : { model: modelId }),
       ...withoutUndefined({ thinking, system, appendSystem, maxTurns, budget }),
-      ...withoutUndefined({ allowedTools: tools ?? toolLimit?.only, disallowedTools: toolLimit?.without }),
+      ...withoutUndefined({ allowedTools: tools ?? toolLimit?.only }),
+      ...(hidden.length > 0 && { disallowedTools: hidden }),
     };
   }
 

@@ -1,13 +1,14 @@
-import { tryParse, withoutUndefined } from '../../../base/index.ts';
+import { withoutUndefined } from '../../../base/index.ts';
 import { childLabel, type SessionApproval } from '../../../pod/index.ts';
 import { wireApprovalId } from '../sessions/identity.ts';
+import { toolInput } from '../tool-input.ts';
 import type { WireApproval } from '../wire.ts';
 import { approvalWord } from './approval-word.ts';
 
 /** Encodes an approval. */
 export function encodeApproval({ row, approval, settlement }: SessionApproval): WireApproval {
   const { approvalId, requestedAt, runId, callId, tool, arguments: args = '' } = approval;
-  const input = tryParse(args);
+  const input = toolInput(tool, args);
   return {
     id: wireApprovalId(approvalId),
     run_id: runId ?? row.lastRun?.runId ?? '',

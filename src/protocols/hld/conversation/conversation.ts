@@ -2,6 +2,7 @@ import type { ConversationItem, ConversationPart } from '../../../pod/index.ts';
 import { approvalWord } from '../approvals/approval-word.ts';
 import { claudeSessionId, rowId, wireApprovalId } from '../sessions/identity.ts';
 import { wholeSeconds } from '../sessions/session.ts';
+import { toolInputText } from '../tool-input.ts';
 import type { ConversationEvent } from '../wire.ts';
 import { summaryRow, type TranscriptRow, transcriptRows } from './transcript-rows.ts';
 
@@ -65,7 +66,7 @@ function wireFields(transcriptRow: TranscriptRow): Partial<ConversationEvent> {
         role: 'assistant',
         tool_id: transcriptRow.callId,
         tool_name: transcriptRow.name,
-        tool_input_json: transcriptRow.arguments,
+        tool_input_json: toolInputText(transcriptRow.name, transcriptRow.arguments),
       };
     case 'tool_result':
       return {

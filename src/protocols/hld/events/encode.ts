@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, tryParse, withoutUndefined } from '../../../base/index.ts';
+import { isObject, type JsonObject, withoutUndefined } from '../../../base/index.ts';
 import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { claudeSessionId, wireApprovalId } from '../sessions/identity.ts';
 import {
@@ -12,6 +12,7 @@ import type { ProjectionState } from './projection-state.ts';
 import { NEVER_EXPIRES } from '../sessions/session.ts';
 import { type Phase, wireStatus } from '../sessions/status.ts';
 import { titleOf } from '../sessions/title.ts';
+import { toolInput } from '../tool-input.ts';
 import type { EventType } from '../wire.ts';
 
 /** An event for subscribers without its timestamp. */
@@ -232,7 +233,7 @@ function rowFields(row: TranscriptRow): JsonObject {
     case 'thinking':
       return { role: 'assistant', content: row.content };
     case 'tool_call':
-      return { tool_id: row.callId, tool_name: row.name, tool_input: inputOf(row.arguments) };
+      return { tool_id: row.callId, tool_name: row.name, tool_input: inputOf(row.name, row.arguments) };
     case 'tool_result':
       return { tool_result_for_id: row.callId, tool_result_content: row.content };
     case 'system':
@@ -241,7 +242,7 @@ function rowFields(row: TranscriptRow): JsonObject {
 }
 
 /** Returns the arguments as an object. Invalid JSON from the model stays readable. */
-function inputOf(text: string): JsonObject {
-  const value = tryParse(text);
+function inputOf(tool: string, text: string): JsonObject {
+  const value = toolInput(tool, text);
   return isObject(value) ? value : { raw: text };
 }

@@ -6,8 +6,10 @@ export function fileSnapshots(events: readonly ConversationEvent[]): readonly Fi
   const paths = new Map<string, string>();
   const snapshots: FileSnapshot[] = [];
   for (const event of events) {
-    if (event.event_type === 'tool_call' && event.tool_name === 'read' && event.tool_id !== undefined)
-      paths.set(event.tool_id, stringOf(objectOf(tryParse(event.tool_input_json ?? '')).path));
+    const { tool_name: name = '', tool_id: id } = event;
+    const key = PATH_KEYS.get(name);
+    if (event.event_type === 'tool_call' && key !== undefined && id !== undefined)
+      paths.set(id, stringOf(objectOf(tryParse(event.tool_input_json ?? ''))[key]));
     const toolId = event.tool_result_for_id ?? '';
     const path = paths.get(toolId);
     const content = contentIn(event.tool_result_content ?? '');
@@ -16,6 +18,12 @@ export function fileSnapshots(events: readonly ConversationEvent[]): readonly Fi
   }
   return snapshots.toReversed();
 }
+
+/** The tools that read files, ours and Claude Code's, and their argument for the file. */
+const PATH_KEYS: ReadonlyMap<string, string> = new Map([
+  ['read', 'path'],
+  ['Read', 'file_path'],
+]);
 
 /** Removes the line numbers and the trailing notes; undefined for a result that is not file content. */
 function contentIn(output: string): string | undefined {

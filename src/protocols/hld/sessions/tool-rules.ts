@@ -27,8 +27,8 @@ export function toolLimitWith(limit: ToolLimit | undefined, before: ToolLists, n
 function hiddenTools({ disallowedTools = [] }: ToolLists): readonly string[] {
   return disallowedTools
     .flatMap((entry) => rulesOf(entry, 'deny'))
-    .flatMap(({ tool, command, path }) =>
-      tool === undefined || command !== undefined || path !== undefined ? [] : [tool],
+    .flatMap(({ tool, command, path, host }) =>
+      tool === undefined || [command, path, host].some((pattern) => pattern !== undefined) ? [] : [tool],
     );
 }
 
@@ -38,7 +38,7 @@ export function withToolLists(rules: readonly Rule[], before: ToolLists, now: To
   return [...toolRules(now), ...rules.filter((rule) => !gone.has(JSON.stringify(rule)))];
 }
 
-/** `Bash`, `Bash(git log:*)`, `Edit(src/**)`, `mcp__server`, `mcp__server__tool`. */
+/** `Bash`, `Bash(git log:*)`, `Edit(src/**)`, `WebFetch(domain:example.com)`, `mcp__server`, `mcp__server__tool`. */
 function rulesOf(entry: string, action: 'auto' | 'deny'): readonly Rule[] {
   const { name = '', about } = /^\s*(?<name>[^\s()]+)\s*(?:\((?<about>.*)\))?\s*$/s.exec(entry)?.groups ?? {};
   if (name === '') return [];
@@ -47,6 +47,7 @@ function rulesOf(entry: string, action: 'auto' | 'deny'): readonly Rule[] {
 
 function patternOf(tool: string, about: string | undefined): Partial<Rule> {
   if (about === undefined || about === '' || about === '*') return {};
+  if (tool === 'web_fetch') return { host: about.replace(/^domain:/, '') };
   if (tool !== 'bash') return { path: about };
   const prefix = /^(?<command>.*?)(?::\*|\s\*)$/s.exec(about)?.groups?.command;
   return prefix === undefined ? { command: about, exact: true } : { command: prefix };
@@ -70,4 +71,6 @@ const OURS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Glob', ['find']],
   ['LS', ['ls']],
   ['TodoWrite', ['todo']],
+  ['WebFetch', ['web_fetch']],
+  ['WebSearch', ['web_search']],
 ]);
