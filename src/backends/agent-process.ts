@@ -1,12 +1,14 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   agentCommands,
   CALL_MARK_VARIABLE,
   explainStartFailure,
   isSecretVariable,
   messageOf,
+  onAbort,
   PolypodError,
   type Redact,
   redactor,
@@ -14,10 +16,12 @@ import {
 import { Tail } from '../mcp/index.ts';
 import { type CommandEntry, findProcess, ProcessTree } from '../tools/index.ts';
 import { LineReader } from '../wire/index.ts';
-import type { AgentEnd, AgentLaunch } from './agent-program.ts';
+import type { AgentEnd, AgentLaunch, ConnectOptions } from './agent-program.ts';
 import { pacedReads, withoutReadAhead } from './paced-reads.ts';
 
-export interface AgentProcessOptions extends Pick<AgentLaunch, 'command' | 'env' | 'record'> {
+export interface AgentProcessOptions
+  extends Pick<AgentLaunch, 'command' | 'env' | 'record'>,
+    Pick<ConnectOptions, 'signal'> {
   /** Added to the command. */
   readonly args: readonly string[];
   readonly cwd: string;
@@ -37,6 +41,7 @@ export class AgentProcess {
   readonly #redact: Redact;
   readonly #onEnd: (end: AgentEnd) => void;
   readonly #endNow = (): void => this.#tree.endNow();
+  #forgetSignal = (): void => {};
   #isReported = false;
   #closing: Promise<void> | undefined;
 
@@ -70,7 +75,7 @@ export class AgentProcess {
     child: ChildProcessWithoutNullStreams,
     mark: string,
     entry: CommandEntry,
-    { env, onLines, onEnd }: AgentProcessOptions,
+    { env, onLines, onEnd, signal }: AgentProcessOptions,
   ) {
     this.#child = child;
     this.#entry = entry;
@@ -90,6 +95,7 @@ export class AgentProcess {
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#stderr.add(text));
     for (const stream of [child, child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
     void this.#read(onLines);
+    if (signal !== undefined) this.#forgetSignal = onAbort(signal, () => this.fail('it was stopped'));
   }
 
   get pid(): number | undefined {
@@ -103,7 +109,10 @@ export class AgentProcess {
 
   /** Sends a value as one line. Ignored after the program has ended. */
   send(value: object): void {
-    if (this.#child.stdin.writable) this.#child.stdin.write(`${JSON.stringify(value)}\n`);
+    const { stdin } = this.#child;
+    if (!stdin.writable) return;
+    stdin.write(`${JSON.stringify(value)}\n`);
+    if (stdin.writableLength > MAX_UNREAD_BYTES) this.fail('it does not read its standard input');
   }
 
   /** Ends the program because it broke its protocol, and reports it. */
@@ -120,6 +129,7 @@ export class AgentProcess {
   }
 
   async #end(graceMs: number): Promise<void> {
+    this.#forgetSignal();
     this.#child.stdin.end();
     await this.#tree.end(graceMs);
     for (const stream of this.#child.stdio) stream?.destroy();
@@ -150,9 +160,9 @@ export class AgentProcess {
       this.fail(ending ?? messageOf(thrown));
       return;
     }
-    this.#report(await exited);
-    // Processes that it started may be left.
-    void this.close();
+    const closed = sleep(LAST_OUTPUT_MS, 'it closed its standard output', { ref: false });
+    // It may still run, or processes that it started may be left.
+    this.fail(await Promise.race([exited, closed]));
   }
 
   #report(message: string): void {
@@ -167,5 +177,7 @@ const LAST_OUTPUT_MS = 1_000;
 const MAX_STDERR = 16_384;
 const STDERR_LINES = 20;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Prompts with images have a few megabytes. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** An agent that ends by itself saves its session first. */
 const CLOSE_GRACE_MS = 1_500;

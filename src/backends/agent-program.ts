@@ -84,6 +84,8 @@ export interface ConnectOptions extends AgentLaunch {
   readonly onEvents: (events: readonly AgentEvent[]) => Promise<void>;
   /** Called once when the program has ended or broken its protocol, unless `close` was called. Open requests are void. */
   readonly onEnd: (end: AgentEnd) => void;
+  /** Ends the program, also before the session is open. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What of the pod's settings an agent can apply. */

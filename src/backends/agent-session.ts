@@ -1,4 +1,13 @@
-import { messageOf, PolypodError } from '../base/index.ts';
+import {
+  asPolypodError,
+  isSecretVariable,
+  messageOf,
+  PolypodError,
+  type Redact,
+  redactor,
+  truncateErrorMessage,
+} from '../base/index.ts';
+import type { Failure } from '../llm/index.ts';
 import type { McpServerSpec } from '../mcp/index.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type {
@@ -38,6 +47,8 @@ export interface OpenedSession {
 export class AgentSession {
   readonly #parts: AgentSessionParts;
   #opening: Promise<OpenedSession> | undefined;
+  /** Ends the program while it starts. */
+  #stop = new AbortController();
   #connection: AgentConnection | undefined;
   #configured = '';
   #listener: SessionListener | undefined;
@@ -62,14 +73,18 @@ export class AgentSession {
       await this.#configure(connection, settings);
       return { connection, isContinued: true };
     }
-    this.#opening ??= this.#start(recorded, settings).finally(() => {
-      this.#opening = undefined;
-    });
+    if (this.#opening === undefined) {
+      this.#stop = new AbortController();
+      this.#opening = this.#start(recorded, settings, this.#stop.signal).finally(() => {
+        this.#opening = undefined;
+      });
+    }
     return this.#opening;
   }
 
   /** Ends the program. The next `open` starts it again. */
   async end(): Promise<void> {
+    if (this.#connection === undefined) this.#stop.abort();
     const connection = this.#connection ?? (await this.#opening?.catch(() => undefined))?.connection;
     this.#connection = undefined;
     await connection?.close();
@@ -82,18 +97,24 @@ export class AgentSession {
     this.#configured = wanted;
   }
 
-  async #start(recorded: AgentSessionId | undefined, settings: AgentSettings): Promise<OpenedSession> {
+  async #start(
+    recorded: AgentSessionId | undefined,
+    settings: AgentSettings,
+    signal: AbortSignal,
+  ): Promise<OpenedSession> {
     const launch = await this.#parts.launch();
     const start = this.#startOf(recorded);
     try {
-      const connection = await this.#connect(launch, start, settings);
+      const connection = await this.#connect(launch, start, settings, signal);
       return { connection, isContinued: start.type !== 'new' };
     } catch (thrown) {
-      if (start.type === 'new') throw thrown;
+      if (start.type === 'new' || signal.aborted) throw thrown;
       // The agent's own session is lost: it starts a new one and receives the conversation with the prompt.
-      const connection = await this.#connect(launch, { type: 'new' }, settings).catch((again: unknown) => {
-        throw new PolypodError('unreachable', messageOf(again), { cause: thrown });
-      });
+      const connection = await this.#connect(launch, { type: 'new' }, settings, signal).catch(
+        (again: unknown) => {
+          throw new PolypodError('unreachable', messageOf(again), { cause: thrown });
+        },
+      );
       return { connection, isContinued: false };
     }
   }
@@ -112,23 +133,31 @@ export class AgentSession {
     launch: AgentLaunch,
     start: SessionStart,
     settings: AgentSettings,
+    signal: AbortSignal,
   ): Promise<AgentConnection> {
     const { program, cwd, mcpServers } = this.#parts;
+    const redact = redactorOf(launch);
     let isEnded = false;
-    const connection = await program.connect({
-      ...launch,
-      cwd,
-      start,
-      settings,
-      mcpServers: await mcpServers(),
-      services: this.#services(),
-      onEvents: async (events) => this.#listener?.onEvents(events),
-      onEnd: (end) => {
-        isEnded = true;
-        this.#connection = undefined;
-        this.#listener?.onEnd(end);
-      },
-    });
+    const connection = await program
+      .connect({
+        ...launch,
+        cwd,
+        start,
+        settings,
+        signal,
+        mcpServers: await mcpServers(),
+        services: this.#services(),
+        onEvents: async (events) => this.#listener?.onEvents(events.map((event) => redacted(event, redact))),
+        onEnd: (end) => {
+          isEnded = true;
+          this.#connection = undefined;
+          this.#listener?.onEnd(end);
+        },
+      })
+      .catch((thrown: unknown) => {
+        const { code } = asPolypodError(thrown);
+        throw new PolypodError(code, redact(messageOf(thrown)), { cause: thrown });
+      });
     if (!isEnded) this.#connection = connection;
     this.#configured = JSON.stringify(settings);
     return connection;
@@ -146,4 +175,23 @@ export class AgentSession {
       runCommand: async (request, signal) => services().runCommand(request, signal),
     };
   }
+}
+
+/** Agents quote their keys in error messages. */
+function redactorOf({ env }: AgentLaunch): Redact {
+  const redact = redactor(
+    Object.entries(env).flatMap(([name, value]) => (isSecretVariable(name, value) ? [value] : [])),
+  );
+  return (text) => truncateErrorMessage(redact(text));
+}
+
+function redacted(event: AgentEvent, redact: Redact): AgentEvent {
+  if (event.type === 'retry') return { ...event, failure: redactedFailure(event.failure, redact) };
+  if (event.type !== 'turn-end' || event.outcome.status !== 'failed') return event;
+  const failure = redactedFailure(event.outcome.failure, redact);
+  return { type: 'turn-end', outcome: { status: 'failed', failure } };
+}
+
+function redactedFailure(failure: Failure, redact: Redact): Failure {
+  return { ...failure, message: redact(failure.message) };
 }

@@ -80,6 +80,12 @@ export class CurrentTurn {
     this.cancel();
   }
 
+  /** The agent cannot continue: its program must be ended. */
+  lose(message: string): void {
+    this.isLost = true;
+    this.end({ status: 'failed', failure: { kind: 'provider', message } });
+  }
+
   /** The process ends: the turn stays unfinished, so that another process continues it. */
   ignoreEnd(): void {
     this.#isIgnored = true;

@@ -1,5 +1,6 @@
-import { derivedAbort, messageOf, onAbort, WrongStateError } from '../base/index.ts';
+import { derivedAbort, messageOf, onAbort, withoutUndefined, WrongStateError } from '../base/index.ts';
 import { type Content, type Cost, type Item, textContent, type Usage } from '../llm/index.ts';
+import { type Access, oneLine, type ToolContext } from '../tools/index.ts';
 import {
   boundReached,
   type CallOutcome,
@@ -14,16 +15,23 @@ import {
   subtractTotals,
   type Totals,
 } from '../worker/index.ts';
-import type { AgentCall, AgentEvent, AgentInput, AgentOutcome, PermissionRequest } from './agent-event.ts';
-import type { AgentEnd } from './agent-program.ts';
+import type {
+  AgentCall,
+  AgentEvent,
+  AgentInput,
+  AgentOutcome,
+  PermissionReply,
+  PermissionRequest,
+} from './agent-event.ts';
+import type { AgentConnection, AgentEnd } from './agent-program.ts';
 import type { AgentSession, SessionListener } from './agent-session.ts';
 import type { Backend, BackendOptions } from './backend.ts';
 import { CurrentTurn } from './current-turn.ts';
 import { withConversation } from './handover.ts';
-import { permissionAnswer } from './permission-answer.ts';
+import { permissionAnswer, type PermissionDecision } from './permission-answer.ts';
 import { agentServices } from './services.ts';
 import { SteeringInbox } from './steering-inbox.ts';
-import { TurnBuilder } from './turn-builder.ts';
+import { eventSize, TurnBuilder } from './turn-builder.ts';
 
 export interface ForeignWorkerLimits {
   /** How long to wait for the end of a cancelled turn before the program is ended. */
@@ -47,8 +55,8 @@ export class ForeignWorker implements Backend {
   readonly #requests = new Map<string, AbortController>();
   /** Calls that were approved, but not run because the agent ended: they are not asked about again. */
   readonly #approvedBefore = new Set<string>();
-  /** What the approved calls of this turn do, for the files and commands that the agent asks its client for. */
-  readonly #granted = new Set<string>();
+  /** What the allowed calls of this turn do, for the files and commands that the agent asks its client for. */
+  readonly #granted = new Map<string, ToolContext['resolve']>();
   /** Output of the user's shell commands, for the next prompt. */
   #notes: Content[] = [];
   #contextTokens: number | undefined;
@@ -76,7 +84,7 @@ export class ForeignWorker implements Backend {
       onEnd: (end) => this.#turn?.endWithProgram(this.#endedOutcome(end)),
       services: agentServices({
         ...options,
-        isGranted: (tool, subject) => this.#granted.has(`${tool} ${subject}`),
+        granted: (access) => this.#granted.get(grantKey(access)),
       }),
     };
   }
@@ -160,13 +168,17 @@ export class ForeignWorker implements Backend {
       const turn = new CurrentTurn();
       this.#turn = turn;
       const before = this.#conversation.items;
+      const forget = onAbort(signal, () => turn.cancel());
       try {
-        const { connection, isContinued } = await this.#open();
+        const opened = await Promise.race([this.#open(), turn.ended]);
+        if ('status' in opened) return { status: 'cancelled' };
+        const { connection, isContinued } = opened;
         if (connection.compact === undefined || !isContinued)
           return this.#compactionFailed(`${title} cannot summarize this conversation now`);
-        const forget = onAbort(signal, () => connection.cancel());
         connection.compact(request);
-        const outcome = await turn.ended.finally(forget);
+        this.#begin(turn, connection);
+        const outcome = await turn.ended;
+        if (turn.isLost) await this.#session.end();
         this.#emitAll(this.#builder.finish(outcome));
         if (outcome.status === 'cancelled') return { status: 'cancelled' };
         if (outcome.status === 'failed') return this.#compactionFailed(outcome.failure.message);
@@ -176,6 +188,8 @@ export class ForeignWorker implements Backend {
       } catch (thrown) {
         return this.#compactionFailed(messageOf(thrown));
       } finally {
+        forget();
+        turn.close();
         this.#turn = undefined;
       }
     });
@@ -237,7 +251,6 @@ export class ForeignWorker implements Backend {
     if (signal.aborted) return { status: 'cancelled' };
     const turn = new CurrentTurn();
     this.#turn = turn;
-    this.#granted.clear();
     const forget = onAbort(signal, () => turn.cancel());
     try {
       const opened = await Promise.race([this.#open(), turn.ended]);
@@ -245,12 +258,7 @@ export class ForeignWorker implements Backend {
       const { connection, isContinued } = opened;
       const prompt = [...this.#notes, ...input];
       connection.prompt(isContinued ? prompt : withConversation(before, prompt));
-      turn.begin({
-        connection,
-        graceMs: this.#limits.cancelGraceMs,
-        idleMs: this.#limits.idleMs,
-        isBusy: () => this.#builder.isRunningCall || this.#requests.size > 0,
-      });
+      this.#begin(turn, connection);
       this.#steer();
       const outcome = await turn.ended;
       if (!turn.isUnheard) this.#notes = [];
@@ -264,7 +272,17 @@ export class ForeignWorker implements Backend {
       forget();
       turn.close();
       this.#turn = undefined;
+      this.#granted.clear();
     }
+  }
+
+  #begin(turn: CurrentTurn, connection: AgentConnection): void {
+    turn.begin({
+      connection,
+      graceMs: this.#limits.cancelGraceMs,
+      idleMs: this.#limits.idleMs,
+      isBusy: () => this.#builder.isRunningCall || this.#requests.size > 0,
+    });
   }
 
   /** Ends what the turn has left open. The calls of a paused run that wait for a person stay open. */
@@ -293,7 +311,7 @@ export class ForeignWorker implements Backend {
   async #receive(events: readonly AgentEvent[]): Promise<void> {
     this.#turn?.touch();
     const out: RunEvent[] = [];
-    for (const event of callsFirst(joinedTexts(events))) {
+    for (const event of callsFirst(joinedTexts(events.map(withPrintableCall)))) {
       switch (event.type) {
         case 'session':
           this.#recordSession(event.sessionId);
@@ -306,7 +324,7 @@ export class ForeignWorker implements Backend {
           this.#withdraw(event.requestId);
           break;
         case 'question':
-          void this.#question(event);
+          this.#question(event).catch((thrown: unknown) => this.#turn?.lose(messageOf(thrown)));
           break;
         case 'todos':
           this.#emitAll(out.splice(0));
@@ -330,8 +348,10 @@ export class ForeignWorker implements Backend {
     this.#emitAll(out);
     if (out.some(({ type }) => type === 'turn-start')) this.#checkLimit();
     this.#askWaiting();
-    this.#unwritten += events.length;
-    if (this.#unwritten < EVENTS_AHEAD) return;
+    const { excess } = this.#builder;
+    if (excess !== undefined) this.#turn?.lose(`${this.#session.program.title} was stopped: ${excess}`);
+    this.#unwritten += events.reduce((sum, event) => sum + EVENT_CHARACTERS + eventSize(event), 0);
+    if (this.#unwritten < CHARACTERS_AHEAD) return;
     this.#unwritten = 0;
     await this.#options.whenDurable?.();
   }
@@ -349,31 +369,36 @@ export class ForeignWorker implements Backend {
 
   /** Reports the call if the agent has not done so. The question follows when the call is part of the conversation. */
   #request(request: PermissionRequest): readonly RunEvent[] {
-    this.#requests.set(request.requestId, new AbortController());
-    this.#waiting.push(request);
+    const { requestId, call } = request;
+    if (this.#requests.size >= MAX_REQUESTS) {
+      const reason = `More than ${MAX_REQUESTS} calls wait for approval.`;
+      this.#turn?.connection?.answer(requestId, { decision: 'deny', reason });
+    } else {
+      this.#requests.set(requestId, new AbortController());
+      this.#waiting.push(request);
+    }
     if (request.parentCallId !== undefined) return [];
-    const { call } = request;
     return [...this.#builder.take({ type: 'call', call }), ...this.#builder.take({ type: 'answer-end' })];
   }
 
   #askWaiting(): void {
     const isReady = ({ parentCallId, call }: PermissionRequest): boolean =>
-      parentCallId !== undefined || this.#builder.call(call.callId) !== undefined;
+      parentCallId !== undefined || this.#builder.isOpen(call.callId);
     const ready = this.#waiting.filter(isReady);
     this.#waiting = this.#waiting.filter((request) => !isReady(request));
     for (const request of ready) {
       const signal = this.#requests.get(request.requestId)?.signal;
-      if (signal !== undefined) void this.#decide(request, signal);
+      if (signal !== undefined)
+        this.#decide(request, signal).catch((thrown: unknown) => this.#turn?.lose(messageOf(thrown)));
     }
   }
 
   async #decide({ requestId, call, parentCallId }: PermissionRequest, signal: AbortSignal): Promise<void> {
     // Each call of a sub-agent needs its own decision, also if ids repeat.
     const asked = parentCallId === undefined ? call : { ...call, callId: `${parentCallId}/${requestId}` };
-    const key = callKey(call.name, call.arguments);
-    const answer = this.#approvedBefore.delete(key)
-      ? ({ decision: 'allow' } as const)
-      : await permissionAnswer(asked, this.#approval(asked), signal);
+    const isRepeated = this.#approvedBefore.delete(callKey(call.name, call.arguments));
+    const advice = isRepeated ? APPROVED_BEFORE : undefined;
+    const answer = await permissionAnswer(asked, { ...this.#approval(asked), advice }, signal);
     const connection = this.#turn?.connection;
     if (signal.aborted || connection === undefined) return;
     if (answer.decision === 'pause') {
@@ -387,13 +412,14 @@ export class ForeignWorker implements Backend {
           : this.#builder.denyCall(call.callId, answer.reason),
       );
     if (answer.decision === 'allow') {
-      for (const granted of grantsOf(call)) this.#granted.add(granted);
+      // Nobody has seen which files a repeated call names.
+      if (!isRepeated) for (const access of call.access) this.#granted.set(grantKey(access), answer.resolve);
       // The call has no effect before its start is recorded.
       await this.#options.whenDurable?.();
     }
     if (signal.aborted) return;
     this.#requests.delete(requestId);
-    connection.answer(requestId, answer);
+    connection.answer(requestId, replyOf(answer));
   }
 
   #approval(call: AgentCall): Parameters<typeof permissionAnswer>[1] {
@@ -494,12 +520,27 @@ function callsFirst(events: readonly AgentEvent[]): readonly AgentEvent[] {
 
 const JOINED = new Set<string>(['answer-end', 'call', 'call-start', 'permission']);
 
-/** What an approved call may do through our services. */
-function grantsOf({ access }: AgentCall): readonly string[] {
-  return access.flatMap((part) => {
-    if (part.type === 'write') return [`write ${part.path}`];
-    return part.type === 'command' ? [`bash ${part.command}`] : [];
-  });
+/** Identifies what an approved call may do through our services. */
+function grantKey(access: Access): string {
+  return JSON.stringify(access);
+}
+
+function replyOf(answer: Exclude<PermissionDecision, { readonly decision: 'pause' }>): PermissionReply {
+  if (answer.decision === 'deny') return answer;
+  return { decision: 'allow', ...withoutUndefined({ arguments: answer.arguments }) };
+}
+
+const APPROVED_BEFORE = { decision: 'allow', reason: 'the user has approved this call' } as const;
+
+/** Names and titles of calls are shown in lists and terminals. */
+function withPrintableCall(event: AgentEvent): AgentEvent {
+  if (event.type === 'call') return { ...event, call: printableCall(event.call) };
+  if (event.type !== 'permission') return event;
+  return { ...event, request: { ...event.request, call: printableCall(event.request.call) } };
+}
+
+function printableCall(call: AgentCall): AgentCall {
+  return { ...call, name: oneLine(call.name) || 'tool', title: oneLine(call.title) };
 }
 
 function callKey(name: string, args: string): string {
@@ -519,5 +560,9 @@ const CANCELLED = { action: 'cancel' } as const;
 /** The prompt of a run that is continued. */
 const CONTINUE = 'Continue with your work from where it was interrupted.';
 
-/** How many events may be published before those before them are on disk. */
-const EVENTS_AHEAD = 5_000;
+/** How much may be published before what is before it is on disk. */
+const CHARACTERS_AHEAD = 5_000_000;
+/** The characters of an event besides those of its content. */
+const EVENT_CHARACTERS = 1_000;
+/** How many calls and questions can wait for an answer. */
+const MAX_REQUESTS = 100;

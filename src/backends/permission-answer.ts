@@ -1,6 +1,6 @@
 import { onAbort, withoutUndefined } from '../base/index.ts';
-import type { PreparedCall } from '../tools/index.ts';
-import type { ApprovalResult, Approve } from '../worker/index.ts';
+import type { PreparedCall, ToolContext } from '../tools/index.ts';
+import type { ApprovalResult, Approve, HookVerdict } from '../worker/index.ts';
 import type { AgentCall } from './agent-event.ts';
 
 export interface PermissionParts {
@@ -9,17 +9,24 @@ export interface PermissionParts {
   readonly changed: (args: string) => AgentCall | undefined;
   /** Why the agent does not accept other arguments. */
   readonly refusal: string;
+  /** A decision that was made before, which cannot override a denial. */
+  readonly advice?: HookVerdict | undefined;
 }
 
 export type PermissionDecision =
-  | { readonly decision: 'allow'; readonly arguments?: string }
+  | {
+      readonly decision: 'allow';
+      readonly arguments?: string;
+      /** Resolves the paths of the call, as for our own tools. */
+      readonly resolve: ToolContext['resolve'];
+    }
   | { readonly decision: 'deny'; readonly reason: string }
   | { readonly decision: 'pause' };
 
 /** Decides whether another agent may make a call: by the policy, or by a person. If the signal aborts first, the call is denied. */
 export async function permissionAnswer(
   call: AgentCall,
-  { approve, changed, refusal }: PermissionParts,
+  { approve, changed, refusal, advice }: PermissionParts,
   signal: AbortSignal,
 ): Promise<PermissionDecision> {
   const { callId, name, arguments: args, title, tool } = call;
@@ -33,7 +40,7 @@ export async function permissionAnswer(
           const next = changed(other);
           return next === undefined ? { invalid: refusal } : preparedCall(next);
         },
-        advice: undefined,
+        advice,
       },
       signal,
     );
@@ -42,7 +49,8 @@ export async function permissionAnswer(
   const result = await beforeAbort(decide(), signal);
   if (result === undefined) return { decision: 'deny', reason: 'The run was cancelled.' };
   if (result.decision !== 'allow') return result;
-  return { decision: 'allow', ...withoutUndefined({ arguments: result.arguments }) };
+  const { resolve, arguments: changedArgs } = result;
+  return { decision: 'allow', resolve, ...withoutUndefined({ arguments: changedArgs }) };
 }
 
 /** A call that the agent runs itself. */

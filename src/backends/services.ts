@@ -1,14 +1,20 @@
-import { readFile } from 'node:fs/promises';
 import { PolypodError, tryParse } from '../base/index.ts';
 import { contentText } from '../llm/index.ts';
-import { builtinTools, type Tool, type ToolContext, type ToolOutput } from '../tools/index.ts';
+import {
+  type Access,
+  builtinTools,
+  readTextFile,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from '../tools/index.ts';
 import type { ApprovalResult, WorkerOptions } from '../worker/index.ts';
 import type { AgentServices } from './agent-program.ts';
 
 export interface ServicesParts
   extends Pick<WorkerOptions, 'approve' | 'toolContext' | 'cwd' | 'whenDurable'> {
-  /** Whether the user has approved a call of the current turn that writes this file or runs this command. */
-  readonly isGranted: (tool: string, subject: string) => boolean;
+  /** How to resolve the path of this access, if a call of the current turn that has it was allowed. */
+  readonly granted: (access: Access) => ToolContext['resolve'] | undefined;
 }
 
 /** Files and commands that an agent asks its client for, as calls of our own tools: the same policy, approvals, sandbox and limits. */
@@ -16,15 +22,15 @@ export function agentServices(parts: ServicesParts): AgentServices {
   return {
     readTextFile: async (path, signal) => {
       const { resolve } = await allowed(parts, 'read', { path }, signal);
-      return readFile(await resolve(path, 'read'), 'utf8');
+      return readTextFile(path, resolve, signal);
     },
     writeTextFile: async (path, content, signal) => {
-      const { run } = await allowed(parts, 'write', { path, content }, signal, path);
+      const { run } = await allowed(parts, 'write', { path, content }, signal);
       const output = await run(() => {});
       if (output.isError) throw new PolypodError('tool-failed', contentText(output.content));
     },
-    runCommand: async ({ command, onOutput }, signal) => {
-      const { run } = await allowed(parts, 'bash', { command }, signal, command);
+    runCommand: async ({ command, cwd, onOutput }, signal) => {
+      const { run } = await allowed({ ...parts, cwd }, 'bash', { command }, signal);
       const output = await run(onOutput);
       const { exitCode } = output.details ?? {};
       return {
@@ -42,11 +48,10 @@ interface AllowedCall {
 
 /** Judges the call, and requests approval if the policy says so. Rejects with `denied`. */
 async function allowed(
-  { approve, toolContext, cwd, whenDurable, isGranted }: ServicesParts,
+  { approve, toolContext, cwd, whenDurable, granted: grantedTo }: ServicesParts,
   name: string,
   input: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  subject?: string,
 ): Promise<AllowedCall> {
   const tool = toolNamed(name);
   const prepared = tool.prepare(input, cwd);
@@ -54,14 +59,17 @@ async function allowed(
   const callId = `service-${crypto.randomUUID()}`;
   const call = { callId, name, arguments: JSON.stringify(input), title: prepared.title };
   const prepare = (args: string) => tool.prepare(tryParse(args), cwd);
-  // The user has already approved the call for which the agent needs this.
-  const isApproved = subject !== undefined && isGranted(name, subject);
-  const advice = isApproved ? ({ decision: 'allow', reason: 'its call was approved' } as const) : undefined;
+  // The call for which the agent needs this has already been allowed.
+  const [granted] = prepared.access.map(grantedTo);
+  const advice =
+    granted === undefined ? undefined : ({ decision: 'allow', reason: 'its call was approved' } as const);
   const answer = await approve({ call, prepared, prepare, advice }, signal);
   const result: ApprovalResult = 'ask' in answer ? await answer.ask() : answer;
   if (result.decision !== 'allow')
     throw new PolypodError('denied', result.decision === 'deny' ? result.reason : 'the run is paused');
-  const { resolve, prepareReadOnly, approved = false } = result;
+  const { prepareReadOnly, approved = false } = result;
+  // The file that was allowed: a link may have taken its place since then.
+  const resolve = granted ?? result.resolve;
   const chosen = result.arguments === undefined ? prepared : prepare(result.arguments);
   if ('invalid' in chosen) throw new PolypodError('bad-request', chosen.invalid);
   return {

@@ -60,6 +60,8 @@ export class TurnBuilder {
   #cost: Cost | undefined;
   #stopReason: StopReason | undefined;
   #calls = new Map<string, CallInTurn>();
+  /** The number of characters of the turn and of the events that wait. */
+  #size = 0;
   #held: (ConversationEvent | SentMessage)[] = [];
   #retry: { readonly attempt: number; readonly failure: Failure } | undefined;
   #out: RunEvent[] = [];
@@ -69,9 +71,17 @@ export class TurnBuilder {
     this.#hasTotalCost = hasTotalCost;
   }
 
-  /** The call of the current turn with this id. */
-  call(callId: string): AgentCall | undefined {
-    return this.#calls.get(callId)?.call;
+  /** Whether a call of the current turn with this id has not ended. */
+  isOpen(callId: string): boolean {
+    const known = this.#calls.get(callId);
+    return known !== undefined && known.outcome === undefined;
+  }
+
+  /** Why the agent must be stopped: it reports more than is kept in memory. Undefined otherwise. */
+  get excess(): string | undefined {
+    if (this.#calls.size > MAX_CALLS) return `it made more than ${MAX_CALLS} calls at once`;
+    if (this.#held.length > MAX_HELD) return 'it reported too much while one of its calls was running';
+    return this.#size > MAX_CHARACTERS ? 'its answer is too long' : undefined;
   }
 
   /** Whether a call of the current turn has not ended. */
@@ -85,6 +95,7 @@ export class TurnBuilder {
   }
 
   take(event: ConversationEvent | SentMessage): readonly RunEvent[] {
+    this.#size += eventSize(event);
     if (this.#mustWait(event)) this.#held.push(event);
     else this.#take(event);
     return this.#flush();
@@ -145,8 +156,9 @@ export class TurnBuilder {
   /** Whether the event is of a later turn. */
   #mustWait(event: ConversationEvent | SentMessage): boolean {
     if (this.#phase !== 'calls' || event.type === 'turn-end') return false;
-    if ('callId' in event) return this.#held.length > 0 && !this.#calls.has(event.callId);
-    if (event.type === 'call') return !this.#calls.has(event.call.callId);
+    if ('callId' in event) return this.#held.length > 0 && !this.isOpen(event.callId);
+    // Some models use the id of a call that has ended for a later one.
+    if (event.type === 'call') return !this.isOpen(event.call.callId);
     return true;
   }
 
@@ -283,7 +295,7 @@ export class TurnBuilder {
     this.#clearAnswer();
     if (this.#calls.size === 0) {
       this.#out.push({ type: 'turn-end', turn, results: [] });
-      this.#phase = 'none';
+      this.#reset();
     } else this.#phase = 'calls';
   }
 
@@ -337,6 +349,7 @@ export class TurnBuilder {
   #reset(): void {
     this.#phase = 'none';
     this.#calls = new Map();
+    this.#size = this.#held.reduce((sum, event) => sum + eventSize(event), 0);
     this.#clearAnswer();
   }
 
@@ -433,6 +446,32 @@ export class TurnBuilder {
     );
   }
 }
+
+/** The number of characters that an event adds to the memory of this process. */
+export function eventSize(event: AgentEvent | SentMessage): number {
+  switch (event.type) {
+    case 'text':
+    case 'thinking':
+    case 'call-update':
+      return event.text.length;
+    case 'call':
+      return event.call.arguments.length;
+    case 'permission':
+      return event.request.call.arguments.length;
+    case 'call-end':
+      return event.output.content.reduce((sum, part) => sum + contentSize(part), 0);
+    default:
+      return 0;
+  }
+}
+
+function contentSize(part: Content): number {
+  return part.type === 'text' ? part.text.length : part.data.length;
+}
+
+const MAX_CALLS = 1_000;
+const MAX_HELD = 10_000;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 interface OpenBlock {
   readonly index: number;

@@ -16,5 +16,5 @@ export function backendProgram(
   if (known !== undefined || command === undefined) return known;
   const install = `correct its command in config.yaml (backends.${name}.command)`;
   const signIn = 'sign in with the program itself, or pass its key with pass_env';
-  return acpProgram({ name, title: name, command, install, signIn, env: [] });
+  return acpProgram({ name, title: name, command, install, signIn, env: [], clientAccess: true });
 }

@@ -46,6 +46,7 @@ export { applyEdits } from './text/edit-text.ts';
 export { createDiff } from './text/diff.ts';
 export { diffDetails } from './text/diff-details.ts';
 export { formatCount, oneLine } from './text/shorten.ts';
+export { readTextFile } from './files/text-file.ts';
 export { type CommandEntry, CommandLedger, type CommandRecord } from './process/command-ledger.ts';
 export {
   type CommandLimiter,

@@ -40,6 +40,8 @@ export class ClientRequests {
 
   /** Resolves with the result; rejects with the reason. */
   async serve(id: unknown, method: string, params: JsonObject): Promise<object> {
+    if (this.#running.size >= MAX_REQUESTS)
+      throw new PolypodError('overloaded', `at most ${MAX_REQUESTS} requests can be open`);
     const key = keyOf(id);
     const controller = new AbortController();
     this.#running.set(key, controller);
@@ -55,7 +57,7 @@ export class ClientRequests {
     this.#running.get(keyOf(id))?.abort();
   }
 
-  /** Ends everything that runs: the turn is cancelled, or the agent has ended. */
+  /** Ends everything that runs: the turn or the agent has ended. */
   abortAll(): void {
     for (const controller of this.#running.values()) controller.abort();
     for (const { controller } of this.#terminals.values()) controller.abort();
@@ -137,6 +139,7 @@ export class ClientRequests {
 
 /** The exit code of shells for a command that cannot be run. */
 const CANNOT_RUN = 126;
+const MAX_REQUESTS = 100;
 const MAX_TERMINALS = 32;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 

@@ -39,6 +39,8 @@ const SETTING_MS = 30_000;
 /** How long the agent may take to end a turn after `session/cancel`. */
 const CANCEL_MS = 30_000;
 const MAX_INVALID_LINES = 1_000;
+/** The id is recorded with the settings of the pod. */
+const MAX_ID = 1_000;
 
 /** Starts the agent and opens a session. */
 export async function connectAcp(
@@ -110,6 +112,7 @@ export class AcpLink {
       // Not in the project: some programs read `.env` and other files of their working directory before anything else.
       cwd: directory,
       record: options.record,
+      signal: options.signal,
       onLines: (lines) => link.#receive(lines),
       onEnd: ({ message, stderr }) => link.#ended(message, stderr),
     });
@@ -234,15 +237,16 @@ export class AcpLink {
     };
     if (start.type === 'new') {
       const session = objectOf(await this.#sessionRequest('session/new', params));
-      const sessionId = stringOf(session.sessionId);
-      if (sessionId === '')
-        throw new PolypodError('unreachable', `${this.#description.title} opened a session without an id`);
-      return { sessionId, session };
+      return { sessionId: this.#sessionId(session), session };
     }
     const { sessionId } = start;
     if (start.type === 'fork') {
       const session = objectOf(await this.#sessionRequest('session/fork', { sessionId, ...params }));
-      return { sessionId: stringOf(session.sessionId) || sessionId, session };
+      const forkedId = this.#sessionId(session);
+      // Two pods must not write to one session.
+      if (forkedId === sessionId)
+        throw new PolypodError('unreachable', `${this.#description.title} forked a session as itself`);
+      return { sessionId: forkedId, session };
     }
     const canResume = isObject(sessions.resume);
     if (!canResume && reported.loadSession !== true)
@@ -252,6 +256,16 @@ export class AcpLink {
       );
     const method = canResume ? 'session/resume' : 'session/load';
     return { sessionId, session: objectOf(await this.#sessionRequest(method, { sessionId, ...params })) };
+  }
+
+  /** The id of a session that the agent has opened. */
+  #sessionId(session: JsonObject): string {
+    const sessionId = stringOf(session.sessionId);
+    if (sessionId !== '' && sessionId.length <= MAX_ID) return sessionId;
+    throw new PolypodError(
+      'unreachable',
+      `${this.#description.title} opened a session without an id of at most ${MAX_ID} characters`,
+    );
   }
 
   async #sessionRequest(method: string, params: object): Promise<unknown> {
@@ -382,8 +396,12 @@ export class AcpLink {
   }
 
   #take(next: AcpStep): AcpStep {
+    const isTurnOver = this.#state.promptId !== undefined && next.state.promptId === undefined;
     this.#state = next.state;
-    if (next.state.promptId === undefined) clearTimeout(this.#cancelTimer);
+    if (isTurnOver) {
+      clearTimeout(this.#cancelTimer);
+      this.#requests.abortAll();
+    }
     for (const action of next.actions) this.#perform(action);
     return next;
   }

@@ -1,4 +1,5 @@
 import {
+  ellipsize,
   isObject,
   type JsonObject,
   numberOf,
@@ -33,10 +34,11 @@ export interface AcpState {
   readonly isCancelling: boolean;
   /** Whether a call of this turn was denied: some agents then end the turn as cancelled. */
   readonly isDenied: boolean;
-  readonly calls: ReadonlyMap<string, CallState>;
+  /** The calls of the turn. Changed in place: copies would take quadratic time in a turn with many calls. */
+  readonly calls: Map<string, CallState>;
   readonly requests: ReadonlyMap<string, OpenRequest>;
-  /** The summaries so far, by the id of the compaction. */
-  readonly compactions: ReadonlyMap<string, string>;
+  /** The summary so far of a compaction. */
+  readonly compaction: { readonly id: string; readonly summary: string } | undefined;
 }
 
 interface CallState {
@@ -84,7 +86,7 @@ export function newState(dialect: CallDialect): AcpState {
     isDenied: false,
     calls: new Map(),
     requests: new Map(),
-    compactions: new Map(),
+    compaction: undefined,
   };
 }
 
@@ -147,7 +149,7 @@ function answered(state: AcpState, { id, result, error }: JsonObject): AcpStep {
   }
   const answer = objectOf(result);
   const reason = stringOf(answer.stopReason);
-  const stopReason = STOP_REASONS[reason];
+  const stopReason = STOP_REASONS.get(reason);
   return unchanged(next, {
     actions,
     events: [
@@ -166,7 +168,10 @@ function lateCalls(state: AcpState): readonly AgentEvent[] {
     .map(({ fields }) => ({ type: 'call', call: describeCall(fields, state.dialect) }));
 }
 
-const STOP_REASONS: Readonly<Record<string, StopReason>> = { max_tokens: 'max-tokens', refusal: 'refusal' };
+const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
+  ['max_tokens', 'max-tokens'],
+  ['refusal', 'refusal'],
+]);
 
 function outcomeOf(reason: string, { isCancelling, isDenied }: AcpState): AgentOutcome {
   if (reason === 'cancelled') return { status: isDenied && !isCancelling ? 'finished' : 'cancelled' };
@@ -265,7 +270,9 @@ function updated(state: AcpState, update: JsonObject): AcpStep {
     case 'tool_call_update':
       return isTurn ? updatedCall(state, update) : unchanged(state);
     case 'plan':
-      return unchanged(state, { events: [{ type: 'todos', items: planItems(update.entries) }] });
+      return isTurn
+        ? unchanged(state, { events: [{ type: 'todos', items: planItems(update.entries) }] })
+        : unchanged(state);
     case 'usage_update':
       return unchanged(state, { events: contextEvents(update) });
     case 'compaction_update':
@@ -296,18 +303,20 @@ function compacted(state: AcpState, update: JsonObject): AcpStep {
     .flatMap(blockContent)
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('');
-  const summary = Array.isArray(update.summary) ? text : (state.compactions.get(id) ?? '') + text;
+  const before = state.compaction?.id === id ? state.compaction.summary : '';
+  const summary = ellipsize(Array.isArray(update.summary) ? text : before + text, MAX_SUMMARY);
   if (update.status === 'completed')
-    return unchanged(
-      { ...state, compactions: without(state.compactions, id) },
-      { events: [{ type: 'compacted', summary }] },
-    );
-  return unchanged({ ...state, compactions: new Map([...state.compactions, [id, summary]]) });
+    return unchanged({ ...state, compaction: undefined }, { events: [{ type: 'compacted', summary }] });
+  return unchanged({ ...state, compaction: { id, summary } });
 }
 
+const MAX_SUMMARY = 1_000_000;
+
 function updatedCall(state: AcpState, update: JsonObject): AcpStep {
-  const callId = stringOf(update.toolCallId);
-  const known = state.calls.get(callId);
+  const callId = callIdOf(update);
+  const before = state.calls.get(callId);
+  // Some models use an id again for a later call.
+  const known = update.sessionUpdate === 'tool_call' && before?.isEnded === true ? undefined : before;
   if (callId === '' || known?.isEnded === true) return unchanged(state);
   const fields = mergeCall(known?.fields, update);
   const { status } = update;
@@ -353,6 +362,9 @@ function endDenied(state: AcpState, callId: string, reason: string, actions: rea
 }
 
 function requested(state: AcpState, id: unknown, method: string, params: JsonObject): AcpStep {
+  const { sessionId } = params;
+  if (sessionId !== undefined && sessionId !== state.sessionId)
+    return refused(state, id, RPC_CODES.invalidParams, 'sessionId is not the id of the open session');
   switch (method) {
     case 'session/request_permission':
       return permission(state, id, params);
@@ -361,6 +373,9 @@ function requested(state: AcpState, id: unknown, method: string, params: JsonObj
     case 'fs/read_text_file':
     case 'fs/write_text_file':
     case 'terminal/create':
+      return state.promptId === undefined || state.isCancelling
+        ? refused(state, id, RPC_CODES.invalidRequest, 'no turn is active')
+        : unchanged(state, { actions: [{ type: 'serve', id, method, params }] });
     case 'terminal/output':
     case 'terminal/wait_for_exit':
     case 'terminal/kill':
@@ -374,7 +389,7 @@ function requested(state: AcpState, id: unknown, method: string, params: JsonObj
 function permission(state: AcpState, id: unknown, params: JsonObject): AcpStep {
   const requestId = keyOf(id);
   const update = objectOf(params.toolCall);
-  const callId = stringOf(update.toolCallId);
+  const callId = callIdOf(update);
   if (callId === '') return refused(state, id, RPC_CODES.invalidParams, 'toolCall.toolCallId is missing');
   if (state.requests.has(requestId)) return refused(state, id, RPC_CODES.invalidRequest, 'the id is in use');
   const options = (Array.isArray(params.options) ? params.options : []).map(objectOf);
@@ -393,7 +408,8 @@ function permission(state: AcpState, id: unknown, params: JsonObject): AcpStep {
   // Outside of a turn nobody decides.
   if (state.promptId === undefined || state.isCancelling)
     return unchanged(state, { actions: [cancelled(request)] });
-  const known = state.calls.get(callId);
+  const before = state.calls.get(callId);
+  const known = before?.isEnded === true ? undefined : before;
   const fields = mergeCall(known?.fields, update);
   const next = withCall(state, {
     fields,
@@ -443,8 +459,17 @@ function selected({ id }: OpenRequest, optionId: string): AcpAction {
 }
 
 function withCall(state: AcpState, call: CallState): AcpState {
-  return { ...state, calls: new Map([...state.calls, [call.fields.callId, call]]) };
+  state.calls.set(call.fields.callId, call);
+  return state;
 }
+
+/** The id of a call, which is part of many events; empty if the agent has not sent a usable one. */
+function callIdOf({ toolCallId }: JsonObject): string {
+  const callId = stringOf(toolCallId);
+  return callId.length <= MAX_ID ? callId : '';
+}
+
+const MAX_ID = 1_000;
 
 function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
   return new Map([...map].filter(([other]) => other !== key));

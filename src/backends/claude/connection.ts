@@ -72,6 +72,7 @@ class ClaudeConnection implements AgentConnection {
       command,
       env: launchEnv(env),
       record,
+      signal: this.#options.signal,
       cwd,
       args: await sessionArgs(this.#options, this.#settings, start, sessionId),
       onLines: (lines) => this.#read(lines),

@@ -1,9 +1,11 @@
 import { isObject, type JsonObject, messageOf, PolypodError, readMessage } from '../../base/index.ts';
 import { AgentProcess } from '../agent-process.ts';
-import type { AgentEnd, AgentLaunch } from '../agent-program.ts';
+import type { AgentEnd, AgentLaunch, ConnectOptions } from '../agent-program.ts';
 import { SERVER_ARGS } from './settings.ts';
 
-export interface RpcOptions extends Pick<AgentLaunch, 'command' | 'env' | 'record' | 'directory'> {
+export interface RpcOptions
+  extends Pick<AgentLaunch, 'command' | 'env' | 'record' | 'directory'>,
+    Pick<ConnectOptions, 'signal'> {
   /** Added to the arguments, for the probe. */
   readonly args?: readonly string[];
   /** Receives the notifications and requests of one read. The next read waits until the promise resolves. */
@@ -24,11 +26,12 @@ export class CodexServer {
   /** Starts the program and introduces us. Rejects with the reason and the end of its standard error. */
   static async start(options: RpcOptions): Promise<CodexServer> {
     const server = new CodexServer(options);
-    const { command, env, record, directory, args = [] } = options;
+    const { command, env, record, signal, directory, args = [] } = options;
     server.#process = await AgentProcess.start({
       command,
       env,
       record,
+      signal,
       args: [...SERVER_ARGS, ...args],
       // Not the project: Codex reads the configuration of the directory in which it starts.
       cwd: directory,

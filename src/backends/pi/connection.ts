@@ -50,7 +50,7 @@ class PiConnection implements AgentConnection {
   }
 
   async open(args: readonly string[]): Promise<void> {
-    const { command, cwd, env, record } = this.#options;
+    const { command, cwd, env, record, signal } = this.#options;
     const failed = new Promise<string>((settle) => {
       this.#onStartProblem = settle;
     });
@@ -65,6 +65,7 @@ class PiConnection implements AgentConnection {
         cwd,
         env,
         record,
+        signal,
         onLines: (lines) => this.#read(lines),
         onEnd: (end) => this.#ended(end),
       });

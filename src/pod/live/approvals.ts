@@ -46,10 +46,9 @@ export class Approvals {
     for (const approval of this.#parts.view.approvals.pending()) this.#arm(approval);
   }
 
-  /** Requests approval of a call. A decision made before a pause or a restart is reused. */
+  /** Requests approval of a call. A decision made before a pause or a restart is reused for the same call. */
   async ask(question: PermissionQuestion, runId: string, signal: AbortSignal): Promise<PermissionAnswer> {
-    const { view } = this.#parts;
-    const before = view.approvals.about(question.call.callId);
+    const before = this.#askedBefore(question);
     const decided = before && answerOf(before, 'again');
     if (decided !== undefined) return decided;
     const isOpen = before !== undefined && before.settlement === undefined;
@@ -150,6 +149,13 @@ export class Approvals {
   close(): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
+  }
+
+  /** Another agent chooses the ids of its calls: a call with the id of an approved one, but other arguments, is not approved. */
+  #askedBefore({ call }: PermissionQuestion): SettledApproval | undefined {
+    const before = this.#parts.view.approvals.about(call.callId);
+    const isSame = before?.approval.tool === call.name && before.approval.arguments === call.arguments;
+    return isSame ? before : undefined;
   }
 
   #request({ call, reason, rule }: PermissionQuestion, runId: string): Approval {

@@ -1,8 +1,7 @@
-/** Returns text in one line for a title or a summary: single spaces, no control characters, limited length. */
+/** Returns text in one line for a title or a summary: single spaces, no characters that hide others, limited length. */
 export function oneLine(text: string, maxLength = 120): string {
-  // Control characters would move the terminal's cursor.
-  // oxlint-disable-next-line no-control-regex
-  const line = text.replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
+  // Control characters would move the terminal's cursor, and bidirectional overrides would reorder the text.
+  const line = text.replaceAll(/[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
   return line.length <= maxLength ? line : `${truncate(line, maxLength - 1)}…`;
 }
 

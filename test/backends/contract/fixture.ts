@@ -98,12 +98,12 @@ export function isRunning(pid: number): boolean {
 export class Session {
   readonly id: string;
   events: PodEvent[] = [];
-  readonly #fixture: CliFixture;
+  readonly #fixture: Pick<CliFixture, 'pod'>;
   #pod: PodHandle | undefined;
   #wake: (() => void)[] = [];
   #seen = 0;
 
-  constructor(fixture: CliFixture, id: string) {
+  constructor(fixture: Pick<CliFixture, 'pod'>, id: string) {
     this.#fixture = fixture;
     this.id = id;
   }
