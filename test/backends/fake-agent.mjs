@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const mode = process.argv[2]?.startsWith('-') === false ? process.argv[2] : 'asks';
+const [, , mode = 'asks'] = process.argv;
 if (mode === 'broken') {
   process.stderr.write('the fake agent is broken\n');
   process.exit(1);
@@ -75,8 +75,9 @@ const methods = {
   },
 };
 
-createInterface({ input: process.stdin }).on('line', async (line) => {
-  const { id, method, params, result } = JSON.parse(line);
+createInterface({ input: process.stdin }).on('line', (line) => void receive(JSON.parse(line)));
+
+async function receive({ id, method, params, result }) {
   if (method === undefined) {
     requests.get(id)?.(result);
     return;
@@ -89,4 +90,4 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
   } catch (error) {
     send({ id, error: { code: error.code ?? -32_603, message: error.message } });
   }
-});
+}

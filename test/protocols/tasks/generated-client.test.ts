@@ -19,8 +19,11 @@ import type { components, paths } from './schema.ts';
 
 const [baseUrl = '', key = ''] = process.argv.slice(2);
 const client = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${key}\` } });
+type Submitted = paths['/submit_task']['post']['requestBody']['content']['application/json'];
+const context: NonNullable<Submitted['context']> = { maxTurns: 3, backend: 'polypod' };
+const backend: string | undefined = context.backend;
 const submitted = await client.POST('/submit_task', {
-  body: { sessionId: 's1', userPrompt: 'Say hello.', taskType: 'chat', context: { maxTurns: 3 } },
+  body: { sessionId: \`s-\${backend}\`, userPrompt: 'Say hello.', taskType: 'chat', context },
   params: { header: { 'Idempotency-Key': 'one' } },
 });
 const taskId: string = submitted.data?.taskId ?? '';
