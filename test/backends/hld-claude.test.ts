@@ -42,8 +42,10 @@ interface Hosted {
   readonly ended: (sessionId: string, status?: 'completed' | 'failed') => Promise<void>;
 }
 
-/** A daemon whose sessions are run by Claude Code, which receives the answers in order, and two clients of the HLD door. */
-async function hosted(...answers: readonly SimAnswer[]): Promise<Hosted> {
+/** A daemon with Claude Code, whose model gives the answers in order, and two clients of the HLD door. */
+const hosted = (...answers: readonly SimAnswer[]): Promise<Hosted> => hostedWith({}, ...answers);
+
+async function hostedWith(configuration: JsonObject, ...answers: readonly SimAnswer[]): Promise<Hosted> {
   const requests: SimRequest[] = [];
   const fixture = await cliFixture((request) => {
     if (request.tools.length === 0) return text('word');
@@ -53,7 +55,7 @@ async function hosted(...answers: readonly SimAnswer[]): Promise<Hosted> {
   const env = prepare(fixture.home, fixture.sim.url);
   // JSON is YAML.
   fixture.configure(
-    JSON.stringify({ version: 1, titles: 'off', backend: 'claude', backends: { claude: { command, env } } }),
+    JSON.stringify({ version: 1, titles: 'off', backends: { claude: { command, env } }, ...configuration }),
   );
   const daemon = await fixture.serve();
   onTestFinished(async () => {
@@ -70,7 +72,11 @@ async function hosted(...answers: readonly SimAnswer[]): Promise<Hosted> {
     subscriber,
     requests,
     launch: async (params) => {
-      const launched = await client.call('launchSession', { working_dir: fixture.project, ...params });
+      const launched = await client.call('launchSession', {
+        working_dir: fixture.project,
+        backend: 'claude',
+        ...params,
+      });
       return (launched as Launched).session_id;
     },
     rows: async (sessionId) =>
@@ -110,7 +116,9 @@ const results = (rows: readonly JsonObject[]): readonly string[] =>
 
 describe('an HLD session that Claude Code runs', () => {
   checkCli('is launched by the HumanLayer CLI, approved over HLD, and continued', async () => {
-    const { fixture, client, subscriber, requests, rows, state, ended } = await hosted(
+    const { fixture, client, subscriber, requests, rows, state, ended } = await hostedWith(
+      // The CLI cannot name a back end.
+      { backend: 'claude' },
       { parts: [{ text: 'I create it.' }, { toolCall: bash('touch made && echo heliotrope') }] },
       text('It is there.'),
       text('It was heliotrope.'),
@@ -326,7 +334,11 @@ describe('an HLD session that Claude Code runs', () => {
     ]);
     expect(JSON.stringify(requests[2]?.body)).not.toContain('mcp__desk__decide');
     expect(
-      await client.reply('launchSession', { query: 'Go.', permission_prompt_tool: 'mcp__desk__none' }),
+      await client.reply('launchSession', {
+        query: 'Go.',
+        backend: 'claude',
+        permission_prompt_tool: 'mcp__desk__none',
+      }),
     ).toMatchObject({ error: { message: expect.stringContaining('mcp__desk__none') } });
   });
 
