@@ -42,6 +42,6 @@ export async function* pacedReads(stream: Readable, intervalMs = INTERVAL_MS): A
   }
 }
 
-const INTERVAL_MS = 10;
+const INTERVAL_MS = 16;
 /** The size of a read that is worth its costs. */
 const LARGE = 65_536;
