@@ -131,7 +131,9 @@ const methods = {
 };
 
 const input = createInterface({ input: process.stdin });
-input.on('line', async (line) => {
+input.on('line', (line) => void handleLine(line));
+
+async function handleLine(line) {
   const { id, method, params, ...answer } = JSON.parse(line);
   if (method === undefined) {
     open.get(JSON.stringify(id))?.(answer);
@@ -152,4 +154,4 @@ input.on('line', async (line) => {
     } catch (thrown) {
       await send({ id, error: { code: -32603, message: String(thrown.stack) } });
     }
-});
+}
