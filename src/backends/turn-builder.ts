@@ -80,6 +80,7 @@ export class TurnBuilder {
   /** Why the agent must be stopped: it reports more than is kept in memory. Undefined otherwise. */
   get excess(): string | undefined {
     if (this.#calls.size > MAX_CALLS) return `it made more than ${MAX_CALLS} calls at once`;
+    if (this.#blocks > MAX_BLOCKS) return `its answer has more than ${MAX_BLOCKS} parts`;
     if (this.#held.length > MAX_HELD) return 'it reported too much while one of its calls was running';
     return this.#size > MAX_CHARACTERS ? 'its answer is too long' : undefined;
   }
@@ -470,6 +471,7 @@ function contentSize(part: Content): number {
 }
 
 const MAX_CALLS = 1_000;
+const MAX_BLOCKS = 2_000;
 const MAX_HELD = 10_000;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 

@@ -16,5 +16,15 @@ export function backendProgram(
   if (known !== undefined || command === undefined) return known;
   const install = `correct its command in config.yaml (backends.${name}.command)`;
   const signIn = 'sign in with the program itself, or pass its key with pass_env';
-  return acpProgram({ name, title: name, command, install, signIn, env: [], clientAccess: true });
+  return acpProgram({
+    name,
+    title: name,
+    command,
+    install,
+    signIn,
+    env: [],
+    // Tried, because only its answer to `initialize` says what it can do.
+    capabilities: { resume: true, fork: true },
+    clientAccess: true,
+  });
 }

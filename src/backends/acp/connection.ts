@@ -241,6 +241,8 @@ export class AcpLink {
     }
     const { sessionId } = start;
     if (start.type === 'fork') {
+      if (!isObject(sessions.fork))
+        throw new PolypodError('conflict', `${this.#description.title} cannot fork a session`);
       const session = objectOf(await this.#sessionRequest('session/fork', { sessionId, ...params }));
       const forkedId = this.#sessionId(session);
       // Two pods must not write to one session.

@@ -5,7 +5,7 @@ import { closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const [fault, faultyMethod] = process.argv.slice(2);
-const sessionId = 'session-1';
+let sessionId = 'session-1';
 const open = new Map();
 let nextId = 1;
 
@@ -42,7 +42,9 @@ function requestLate(method, params) {
 }
 
 const agent = {
-  sessionId,
+  get sessionId() {
+    return sessionId;
+  },
   requestLate,
   sendLate: (message) => late.push(message),
   send,
@@ -77,6 +79,9 @@ const agent = {
 };
 
 const faults = {
+  refuse: () => {
+    throw new Error(`no such session, and my key is ${process.env.AGENT_API_KEY}`);
+  },
   silent: () => new Promise(() => {}),
   exit: () => process.exit(3),
   close: () => {
@@ -109,8 +114,14 @@ const methods = {
     agentCapabilities: { loadSession: false, sessionCapabilities: { resume: {}, fork: {} } },
   }),
   'session/new': () => ({ sessionId }),
-  'session/resume': () => ({}),
-  'session/fork': () => ({ sessionId: process.env.FORKED_SESSION ?? 'session-2' }),
+  'session/resume': (params) => {
+    ({ sessionId } = params);
+    return {};
+  },
+  'session/fork': () => {
+    sessionId = process.env.FORKED_SESSION ?? 'session-2';
+    return { sessionId };
+  },
   'session/prompt': async ({ prompt }) => {
     const { code, args } = JSON.parse(prompt.at(-1).text);
     // oxlint-disable-next-line typescript/no-implied-eval -- the tests are its author
@@ -120,25 +131,27 @@ const methods = {
 };
 
 const input = createInterface({ input: process.stdin });
-input.on('line', async (line) => {
+input.on('line', (line) => void handleLine(line));
+
+async function handleLine(line) {
   const { id, method, params, ...answer } = JSON.parse(line);
   if (method === undefined) {
     open.get(JSON.stringify(id))?.(answer);
     return;
-  }
-  if (method === faultyMethod) {
-    if (method === 'session/prompt') await agent.say('I begin.');
-    await faults[fault]();
   }
   const handle = methods[method];
   if (id === undefined) return;
   if (handle === undefined) await send({ id, error: { code: -32601, message: 'Method not found' } });
   else
     try {
+      if (method === faultyMethod) {
+        if (method === 'session/prompt') await agent.say('I begin.');
+        await faults[fault]();
+      }
       const result = await handle(params);
       const messages = [{ id, result }, ...late.splice(0)];
       await write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
     } catch (thrown) {
       await send({ id, error: { code: -32603, message: String(thrown.stack) } });
     }
-});
+}

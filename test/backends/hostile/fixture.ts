@@ -17,6 +17,12 @@ import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { MAIN } from '../../cli/polypod.ts';
 import { Session } from '../contract/fixture.ts';
 
+/** The fields of all answers that the tests use. */
+interface ClientResult {
+  readonly terminalId: string;
+  readonly output: string;
+}
+
 /** What `agent.mjs` offers to the code of a prompt. */
 export interface HostileAgent {
   readonly sessionId: string;
@@ -27,7 +33,7 @@ export interface HostileAgent {
     params: object,
     id?: unknown,
   ) => Promise<{
-    readonly result?: any;
+    readonly result: ClientResult;
     readonly error?: { readonly code: number; readonly message: string };
   }>;
   /** Like `request` and `send`, but directly behind the end of the turn. */
@@ -43,10 +49,7 @@ export interface HostileAgent {
 type Prompt = readonly { readonly text: string }[];
 
 /** The code of a prompt. It runs in the agent's process, so it can use nothing but its arguments. */
-export function attack<T>(
-  code: (agent: HostileAgent, args: T, prompt: Prompt) => unknown,
-  ...[args]: T extends undefined ? [] : [T]
-): string {
+export function attack<T>(code: (agent: HostileAgent, args: T, prompt: Prompt) => unknown, args?: T): string {
   return JSON.stringify({ code: String(code), args });
 }
 
@@ -100,7 +103,13 @@ export class HostileDaemon {
       Object.entries(this.backends).map(([name, backend]) => [name, { probe: false, ...backend }]),
     );
     // JSON is YAML.
-    const text = JSON.stringify({ version: 1, titles: 'off', backend: 'hostile', backends });
+    const text = JSON.stringify({
+      version: 1,
+      titles: 'off',
+      backend: 'hostile',
+      backends,
+      shutdown_grace: '1s',
+    });
     writeFileSync(join(config, 'config.yaml'), text, { mode: 0o600 });
     await this.serve();
   }
@@ -171,11 +180,9 @@ export function hostileDaemon(
   beforeAll(() => daemon.start());
   afterAll(async () => {
     const written = daemon.written();
-    const { sessions } = await daemon.link.call('health', {}).catch(() => ({ sessions: undefined }));
     await daemon.stop('SIGTERM');
     daemon.remove();
     expect(written).not.toContain('unexpected error');
-    void sessions;
   });
   return daemon;
 }

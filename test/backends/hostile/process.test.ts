@@ -114,6 +114,21 @@ describe('a flood', () => {
     await expectOthersWork();
   });
 
+  test('of parts of one answer ends the program', async () => {
+    const session = await daemon.session();
+    const { outcome } = await session.run(
+      attack(async ({ update }) => {
+        const content = { type: 'text', text: 'x' };
+        for (let count = 0; count < 2_000; count += 1) {
+          await update({ sessionUpdate: 'agent_message_chunk', content });
+          await update({ sessionUpdate: 'agent_thought_chunk', content });
+        }
+        await new Promise(() => {});
+      }),
+    );
+    expect(failureOf(outcome)).toContain('more than 2000 parts');
+  });
+
   test('while a call runs ends the program', async () => {
     const session = await daemon.session();
     const { outcome } = await session.run(
