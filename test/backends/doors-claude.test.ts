@@ -19,7 +19,7 @@ const text = (words: string): SimAnswer => ({ parts: [{ text: words }], pace: { 
 const touch = (file: string) => ({ toolCall: bash(`touch ${file}`) });
 
 /** A daemon with all doors, and Claude Code, whose model gives these answers in order. */
-async function daemonWith(answers: readonly SimAnswer[], more = ''): Promise<Daemon> {
+async function daemonWith(answers: readonly SimAnswer[]): Promise<Daemon> {
   let next = 0;
   const sim = await startSim({
     // Requests without tools are not part of the conversation.
@@ -29,7 +29,7 @@ async function daemonWith(answers: readonly SimAnswer[], more = ''): Promise<Dae
   const daemon = await Daemon.start((home) => {
     const backends = { claude: { command, env: prepare(home, sim.url) } };
     // JSON is YAML.
-    return `titles: off\nbackends: ${JSON.stringify(backends)}\n${more}`;
+    return `titles: off\nbackends: ${JSON.stringify(backends)}\n`;
   });
   onTestFinished(async () => {
     await daemon.stop();
@@ -131,10 +131,10 @@ test.skipIf(!isInstalled(CLAUDE))(
 );
 
 test.skipIf(!isInstalled(CLAUDE))('Claude Code connects to the MCP servers of an editor', async () => {
-  const daemon = await daemonWith(
-    [{ parts: [{ toolCall: { name: 'mcp__desk__word', arguments: {} } }] }, text('Violet.')],
-    'backend: claude\n',
-  );
+  const daemon = await daemonWith([
+    { parts: [{ toolCall: { name: 'mcp__desk__word', arguments: {} } }] },
+    text('Violet.'),
+  ]);
   const { command: program, args } = scripted(
     "tools = [tool('word')]; methods['tools/call'] = () => text(process.env.WORD ?? 'none');",
   );
@@ -158,7 +158,8 @@ test.skipIf(!isInstalled(CLAUDE))('Claude Code connects to the MCP servers of an
   await request('initialize', { protocolVersion: 1, clientCapabilities: {} });
   const env = [{ name: 'WORD', value: 'violet' }];
   const mcpServers = [{ name: 'desk', command: program, args, env }];
-  const { sessionId } = await request('session/new', { cwd: daemon.project, mcpServers });
+  const _meta = { polypod: { backend: 'claude' } };
+  const { sessionId } = await request('session/new', { cwd: daemon.project, mcpServers, _meta });
   const prompt = [{ type: 'text', text: 'Which word?' }];
   expect(await request('session/prompt', { sessionId, prompt })).toMatchObject({ stopReason: 'end_turn' });
   const log = await daemon.log(stringOf(sessionId));

@@ -147,7 +147,9 @@ describe('step', () => {
 
   const accessOf = (toolCall: JsonObject): unknown => {
     const params = { toolCall: { toolCallId: 'c', ...toolCall }, options: [] };
-    const [event] = step(running, { id: 1, method: 'session/request_permission', params }).events;
+    // The calls of a turn are changed in place.
+    const turn = { ...running, calls: new Map() };
+    const [event] = step(turn, { id: 1, method: 'session/request_permission', params }).events;
     return event?.type === 'permission' ? event.request.call.access : undefined;
   };
 
