@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   type JsonObject,
   messageOf,
@@ -19,7 +21,7 @@ import type {
   SessionStart,
 } from '../agent-program.ts';
 import { agentCall, inputFrom } from './calls.ts';
-import { homeOf, launchEnv, sessionArgs, startSettings } from './launch.ts';
+import { homeOf, launchEnv, MCP_FILE, sessionArgs, startSettings } from './launch.ts';
 import { questionResponse } from './questions.ts';
 import {
   cancelAnswered,
@@ -156,6 +158,8 @@ class ClaudeConnection implements AgentConnection {
   async close(): Promise<void> {
     clearTimeout(this.#cancelTimer);
     await this.#process?.close();
+    // It may contain keys, and is written again for the next process.
+    await rm(join(this.#options.directory, MCP_FILE), { force: true }).catch(() => {});
     this.#rejectAsked('the connection was closed');
   }
 

@@ -61,6 +61,9 @@ export function homeOf(env: Env): string {
   return env.HOME ?? homedir();
 }
 
+/** The file with the MCP servers of a session. */
+export const MCP_FILE = 'mcp.json';
+
 /** The arguments for a session. Writes the files that they refer to. */
 export async function sessionArgs(
   { cwd, directory, mcpServers, trustProject }: ConnectOptions,
@@ -91,7 +94,7 @@ export async function sessionArgs(
     ...paths.flatMap((path) => option('--add-dir', path)),
     ...(mcpServers.length === 0
       ? []
-      : option('--mcp-config', await file('mcp.json', JSON.stringify(mcpConfig(mcpServers, cwd))))),
+      : option('--mcp-config', await file(MCP_FILE, JSON.stringify(mcpConfig(mcpServers, cwd))))),
   ];
 }
 

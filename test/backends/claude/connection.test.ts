@@ -688,6 +688,8 @@ describe.skipIf(!isInstalled)('Claude Code', () => {
     connection.reply(requestId, { action: 'accept', content: { name: 'Ada' } });
     const { output } = await next('call-end', ({ callId }) => callId === request.call.callId);
     expect(output.content).toEqual([{ type: 'text', text: `token-4711 ${place.cwd}/below accept Ada` }]);
+    await connection.close();
+    expect(existsSync(join(place.directory, 'mcp.json'))).toBe(false);
   });
 
   it('does not treat a prompt as a command or as the name of a file', async () => {
