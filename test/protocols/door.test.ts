@@ -27,7 +27,7 @@ it('the doors list their needs', () => {
     ['pod', ['namedSockets', 'claimSocket']],
     ['hld', ['user', 'modelNamed']],
     ['rpc', ['inventory']],
-    ['acp', ['inventory', 'defaultMode']],
+    ['acp', ['inventory', 'defaultMode', 'reloadConfig']],
     ['tasks', ['tasks', 'monitoring']],
   ]);
 });
