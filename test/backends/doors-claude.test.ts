@@ -158,8 +158,8 @@ test.skipIf(!isInstalled(CLAUDE))('Claude Code connects to the MCP servers of an
   await request('initialize', { protocolVersion: 1, clientCapabilities: {} });
   const env = [{ name: 'WORD', value: 'violet' }];
   const mcpServers = [{ name: 'desk', command: program, args, env }];
-  const _meta = { polypod: { backend: 'claude' } };
-  const { sessionId } = await request('session/new', { cwd: daemon.project, mcpServers, _meta });
+  const meta = { polypod: { backend: 'claude' } };
+  const { sessionId } = await request('session/new', { cwd: daemon.project, mcpServers, _meta: meta });
   const prompt = [{ type: 'text', text: 'Which word?' }];
   expect(await request('session/prompt', { sessionId, prompt })).toMatchObject({ stopReason: 'end_turn' });
   const log = await daemon.log(stringOf(sessionId));
