@@ -93,6 +93,8 @@ async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
 /** Saves the time to compile the code of a command again. The variable is that of Node.js. */
 async function cacheCode(command: string): Promise<void> {
   if (context.env.NODE_DISABLE_COMPILE_CACHE !== undefined) return;
+  // A help text needs none of the code, and writes nothing.
+  if (process.argv.includes('--help') || process.argv.includes('-h')) return;
   const { cacheCode: cache } = await import('./code-cache.ts');
   cache(join(cacheDirectoryFrom(context.env), 'code'), command);
 }
